@@ -1,0 +1,40 @@
+"""Dataclasses as settings: one definition serves constructor, recipe, JSON and docs."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any, TypeVar
+
+from matchwork.errors import ConfigError
+from matchwork.registry import did_you_mean
+
+T = TypeVar("T")
+
+
+def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
+    """Make a settings dataclass from a plain table, or say exactly what is wrong with it.
+
+    `where` names the table in messages ("recipe section [train]").
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+    for key in values:
+        if key not in known:
+            raise ConfigError(f"{where}: unknown key {key!r}; {did_you_mean(key, known)}")
+    try:
+        return TypeAdapter(cls).validate_python(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "missing":
+            raise ConfigError(f"{where}: key {key!r} is missing") from error
+        raise ConfigError(f"{where}: {key or 'value'} = {first['input']!r}: {message}") from error
+
+
+def to_table(settings: object) -> dict[str, Any]:
+    """The inverse of `build`: plain JSON values."""
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asdict(settings).items()  # type: ignore[call-overload]
+    }

@@ -1,0 +1,82 @@
+"""What a data set is once its files are read: queries, documents, candidates, judgements."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeAlias
+
+from matchwork.errors import DataError
+from matchwork.registry import did_you_mean
+from matchwork.types import Qrels
+
+Protocol: TypeAlias = Literal["raw", "has-positive", "clean"]
+Task: TypeAlias = Literal["ranking", "classification"]
+
+
+class LabelledPair(NamedTuple):
+    """One row of a pair file."""
+
+    query_id: str
+    document_id: str
+    query: str
+    document: str
+    label: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """One part of a data set.
+
+    `candidates` maps each query to the documents ranked for it; None means that every query
+    ranks the whole of `documents` (a collection, searched by a first stage).
+    """
+
+    name: str
+    queries: Mapping[str, str]
+    documents: Mapping[str, str]
+    qrels: Qrels
+    candidates: Mapping[str, tuple[str, ...]] | None = None
+
+    def label(self, query_id: str, document_id: str) -> int:
+        """The grade of a document for a query, 0 when it was not judged."""
+        return self.qrels.get(query_id, {}).get(document_id, 0)
+
+    def pairs(self) -> Iterator[LabelledPair]:
+        """Every candidate pair with its label; for a collection, every judged pair."""
+        pools: Mapping[str, tuple[str, ...]] = self.candidates or {
+            query_id: tuple(judged) for query_id, judged in self.qrels.items()
+        }
+        for query_id, pool in pools.items():
+            query = self.queries[query_id]
+            for document_id in pool:
+                yield LabelledPair(
+                    query_id,
+                    document_id,
+                    query,
+                    self.documents[document_id],
+                    self.label(query_id, document_id),
+                )
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """All distinct texts of this split: queries, then documents, in file order."""
+        return list(dict.fromkeys([*self.queries.values(), *self.documents.values()]))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Named splits and how they are measured."""
+
+    name: str
+    splits: Mapping[str, Split]
+    task: Task = "ranking"
+    protocol: Protocol = "raw"
+    measures: tuple[str, ...] = ("AP", "RR", "P@1")
+    notes: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, split: str) -> Split:
+        if split not in self.splits:
+            hint = did_you_mean(split, self.splits)
+            raise DataError(f"data set {self.name!r} has no split {split!r}; {hint}")
+        return self.splits[split]
