@@ -63,12 +63,20 @@ def folder_beside(path: str | Path) -> Iterator[Path]:
         if path.exists():
             old = temporary.with_suffix(".old")
             os.replace(path, old)
-            os.replace(temporary, path)
+            try:
+                os.replace(temporary, path)
+            except OSError:
+                os.replace(old, path)
+                raise
             shutil.rmtree(old)
         else:
             os.replace(temporary, path)
     except OSError as error:
         raise _explain(path, error) from error
+    except OutputError as error:
+        if isinstance(error.__cause__, OSError):  # name the folder asked for, not the one beside
+            raise _explain(path, error.__cause__) from error
+        raise
     finally:
         if temporary is not None and temporary.exists():
             shutil.rmtree(temporary, ignore_errors=True)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from matchwork.errors import DataError
 from matchwork.registry import did_you_mean
-from matchwork.types import Qrels
+from matchwork.types import Qrels, Run
 
 Protocol: TypeAlias = Literal["raw", "has-positive", "clean"]
 Task: TypeAlias = Literal["ranking", "classification"]
@@ -28,7 +28,9 @@ class Split:
     """One part of a data set.
 
     `candidates` maps each query to the documents ranked for it; None means that every query
-    ranks the whole of `documents` (a collection, searched by a first stage).
+    ranks the whole of `documents` (a collection, searched by a first stage). `first_stage` holds
+    the scores the data set itself comes with, for interpolation. Judgements may speak of documents
+    that are not here: measures such as AP divide by all relevant ones.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Split:
     documents: Mapping[str, str]
     qrels: Qrels
     candidates: Mapping[str, tuple[str, ...]] | None = None
+    first_stage: Run | None = None
 
     def label(self, query_id: str, document_id: str) -> int:
         """The grade of a document for a query, 0 when it was not judged."""
@@ -44,7 +47,8 @@ class Split:
     def pairs(self) -> Iterator[LabelledPair]:
         """Every candidate pair with its label; for a collection, every judged pair."""
         pools: Mapping[str, tuple[str, ...]] = self.candidates or {
-            query_id: tuple(judged) for query_id, judged in self.qrels.items()
+            query_id: tuple(filter(self.documents.__contains__, judged))
+            for query_id, judged in self.qrels.items()
         }
         for query_id, pool in pools.items():
             query = self.queries[query_id]
@@ -73,6 +77,8 @@ class Dataset:
     protocol: Protocol = "raw"
     measures: tuple[str, ...] = ("AP", "RR", "P@1")
     notes: str = ""
+    licence: str = ""
+    options: Mapping[str, str | bool] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, split: str) -> Split:

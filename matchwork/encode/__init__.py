@@ -1,0 +1,16 @@
+"""TOKENS -> VECTORS: encoders and the vectors they start from."""
+
+from matchwork.encode.base import ENCODERS, Encoded, Encoder
+from matchwork.encode.corpus_vectors import learn_vectors
+from matchwork.encode.word_embedding import WordEmbedding, WordEmbeddingConfig
+from matchwork.encode.word_vectors import WordVectors
+
+__all__ = [
+    "ENCODERS",
+    "Encoded",
+    "Encoder",
+    "WordEmbedding",
+    "WordEmbeddingConfig",
+    "WordVectors",
+    "learn_vectors",
+]

@@ -1,0 +1,23 @@
+"""RANKINGS -> NUMBERS: measures, protocols, intervals and significance; knows no model."""
+
+from matchwork.evaluate.classification import evaluate_classification
+from matchwork.evaluate.comparison import Comparison, compare, compare_all
+from matchwork.evaluate.evaluate import Evaluation, evaluate
+from matchwork.evaluate.measures import CLASSIFICATION, canonical
+from matchwork.evaluate.protocol import PROTOCOLS
+from matchwork.evaluate.significance import bootstrap_interval, holm, permutation_test
+
+__all__ = [
+    "CLASSIFICATION",
+    "PROTOCOLS",
+    "Comparison",
+    "Evaluation",
+    "bootstrap_interval",
+    "canonical",
+    "compare",
+    "compare_all",
+    "evaluate",
+    "evaluate_classification",
+    "holm",
+    "permutation_test",
+]

@@ -1,0 +1,172 @@
+"""What an audit found: numbers per split, overlaps between splits, findings in plain words."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+Level: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Percentiles of a length in words (parts between spaces)."""
+
+    p50: int
+    p90: int
+    p99: int
+    max: int
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Mean AP and RR of three ways to order the candidates, over queries with a positive.
+
+    `file` keeps them as listed, `bm25` re-ranks them (ties against the system), `random` is the
+    expected value of a shuffle.
+    """
+
+    queries: int
+    file_ap: float
+    file_rr: float
+    bm25_ap: float
+    bm25_rr: float
+    random_ap: float
+    random_rr: float
+
+
+@dataclass(frozen=True)
+class FirstStage:
+    """What re-ranking can reach at most: `success` and `recall` by depth of the candidate pool.
+
+    The only depth is "pool" when the candidates are given; a collection is searched with BM25.
+    """
+
+    queries: int
+    success: Mapping[str, float]
+    recall: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    """One split in numbers; `*_examples` hold a few query (and document) ids."""
+
+    name: str
+    queries: int
+    documents: int
+    pairs: int
+    positives: int
+    positive_share: float
+    grades: Mapping[int, int]
+    duplicate_pairs: int
+    conflicting_pairs: int
+    conflict_examples: tuple[str, ...]
+    queries_without_positives: int
+    queries_only_positives: int
+    missing_documents: int
+    missing_examples: tuple[str, ...]
+    empty_queries: int
+    empty_documents: int
+    query_words: Lengths
+    document_words: Lengths
+    orders: Orders | None
+    first_stage: FirstStage | None
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What two splits have in common, texts compared without case, punctuation and spacing."""
+
+    first: str
+    second: str
+    queries: int
+    query_examples: tuple[str, ...]
+    pairs: int
+    documents: int
+    relevant_documents: int
+    same_collection: bool
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence about the data and what to do about it."""
+
+    level: Level
+    where: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole audit of a data set; findings come worst first."""
+
+    dataset: str
+    splits: tuple[SplitReport, ...]
+    overlaps: tuple[Overlap, ...]
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, ready for `json.dumps`."""
+        return asdict(self)
+
+    def columns(self) -> list[str]:
+        """The head of `rows()`."""
+        return ["", *(split.name for split in self.splits)]
+
+    def rows(self) -> list[list[str]]:
+        """A table of the splits: one row per number, one column per split."""
+        columns = [_cells(split) for split in self.splits]
+        labels = dict.fromkeys(label for column in columns for label in column)
+        return [[label, *(column.get(label, "–") for column in columns)] for label in labels]
+
+    def overlap_columns(self) -> list[str]:
+        """The head of `overlap_rows()`."""
+        return ["splits", "queries", "pairs", "documents", "relevant documents"]
+
+    def overlap_rows(self) -> list[list[str]]:
+        """A table of what each two splits share."""
+        return [
+            [
+                f"{each.first} / {each.second}",
+                f"{each.queries:,}",
+                f"{each.pairs:,}",
+                "one collection" if each.same_collection else f"{each.documents:,}",
+                f"{each.relevant_documents:,}",
+            ]
+            for each in self.overlaps
+        ]
+
+
+def _cells(split: SplitReport) -> dict[str, str]:
+    """Label -> printed value, in the order a reader asks for them."""
+    cells = {
+        "queries": f"{split.queries:,}",
+        "documents": f"{split.documents:,}",
+        "pairs": f"{split.pairs:,}",
+        "positives": f"{split.positives:,} ({split.positive_share:.1%})",
+        "grades": ", ".join(f"{grade}: {count:,}" for grade, count in split.grades.items()),
+        "queries without positives": f"{split.queries_without_positives:,}",
+        "queries with only positives": f"{split.queries_only_positives:,}",
+        "duplicate pairs": f"{split.duplicate_pairs:,}",
+        "conflicting pairs": f"{split.conflicting_pairs:,}",
+        "missing documents": f"{split.missing_documents:,}",
+        "empty queries / documents": f"{split.empty_queries:,} / {split.empty_documents:,}",
+        "query words 50/90/99/max": _lengths(split.query_words),
+        "document words 50/90/99/max": _lengths(split.document_words),
+    }
+    if split.orders is not None:
+        for label, ap, rr in (
+            ("file order", split.orders.file_ap, split.orders.file_rr),
+            ("BM25", split.orders.bm25_ap, split.orders.bm25_rr),
+            ("random", split.orders.random_ap, split.orders.random_rr),
+        ):
+            cells[f"{label} MAP / MRR"] = f"{ap:.4f} / {rr:.4f}"
+    if split.first_stage is not None:
+        for depth, success in split.first_stage.success.items():
+            recall = split.first_stage.recall[depth]
+            cells[f"first stage {depth}: success / recall"] = f"{success:.4f} / {recall:.4f}"
+    return cells
+
+
+def _lengths(lengths: Lengths) -> str:
+    return f"{lengths.p50} / {lengths.p90} / {lengths.p99} / {lengths.max}"

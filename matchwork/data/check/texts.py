@@ -1,0 +1,56 @@
+"""Texts as numbers: equal numbers mean equal texts but for case, punctuation and spacing."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from matchwork.data.dataset import Split
+
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+def normalise(text: str) -> str:
+    """Lower-case words only; a text without any (say "?!") stays itself."""
+    return _NOT_WORD.sub(" ", text.lower()).strip() or text.strip()
+
+
+class TextNumbers:
+    """Numbers for normalised texts, shared by all splits of a data set."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        # A collection is the documents of every split: normalise it once.
+        self._done: dict[int, dict[str, int]] = {}
+
+    def of(self, texts: Mapping[str, str]) -> dict[str, int]:
+        """Text id -> number."""
+        if id(texts) not in self._done:
+            self._done[id(texts)] = {
+                key: self._numbers.setdefault(normalise(text), len(self._numbers))
+                for key, text in texts.items()
+            }
+        return self._done[id(texts)]
+
+
+@dataclass(frozen=True)
+class NumberedSplit:
+    """A split with the numbers of its texts."""
+
+    split: Split
+    queries: Mapping[str, int]
+    documents: Mapping[str, int]
+
+    @classmethod
+    def make(cls, split: Split, numbers: TextNumbers) -> "NumberedSplit":
+        """Number the texts of `split`."""
+        return cls(split, numbers.of(split.queries), numbers.of(split.documents))
+
+    def pool(self, query_id: str) -> tuple[str, ...]:
+        """What is listed with a query: its candidates or, in a collection, what was judged."""
+        if self.split.candidates is not None:
+            return self.split.candidates.get(query_id, ())
+        return tuple(self.split.qrels.get(query_id, {}))
+
+    def present(self, query_id: str) -> list[str]:
+        """The part of the pool whose text is there."""
+        return [document for document in self.pool(query_id) if document in self.documents]

@@ -1,0 +1,240 @@
+"""Rows of TSV, CSV, JSONL and Parquet files, streamed, with the line in every error.
+
+TSV has no quoting (texts hold raw `"`), CSV has the standard one. A name ending in `.gz` is
+decompressed on the way. Only one batch of rows is ever in memory.
+"""
+
+import csv
+import gzip
+import io
+import json
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from operator import itemgetter
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple, TypeAlias, cast, get_args
+
+from matchwork.errors import DataError
+from matchwork.registry import did_you_mean
+
+Format: TypeAlias = Literal["tsv", "csv", "jsonl", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+Rows: TypeAlias = Iterator[tuple[int, tuple[object, ...]]]
+
+_BUFFER = 1 << 20
+_BATCH_ROWS = 1024
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Table(NamedTuple):
+    """The column names of a file and a way to stream some of its columns.
+
+    `select(names)` yields the line (row number in Parquet) and the values in that order.
+    """
+
+    names: list[str]
+    select: Callable[[Sequence[str]], Rows]
+
+
+def read_table(path: str | Path, format: Format | None = None) -> Table:
+    """Open a file whose first line names the columns (JSONL: whose first object does)."""
+    path = Path(path)
+    format = format or format_of(path)
+    if format not in FORMATS:
+        raise DataError(f"no format {format!r}; {did_you_mean(format, FORMATS)}", path=path)
+    if format == "parquet":
+        return _parquet(path)
+    if format == "jsonl":
+        return _json_lines(path)
+    rows = tab_separated(path) if format == "tsv" else quoted(path, ",")
+    return with_header(path, rows)
+
+
+def format_of(path: Path) -> Format:
+    """The format a file's name tells."""
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    name = suffix.removeprefix(".").lower()
+    if name not in FORMATS or path.name.endswith(".parquet.gz"):
+        raise DataError(
+            f"cannot tell the format from the suffix {''.join(path.suffixes)!r}; name the file "
+            ".tsv, .csv, .jsonl (each also .gz) or .parquet, or pass format=",
+            path=path,
+        )
+    return name
+
+
+def find_table(folder: Path, stem: str) -> Path | None:
+    """The file `stem` of a folder in whichever readable format it is there, if it is."""
+    for suffix in (*FORMATS, "tsv.gz", "csv.gz", "jsonl.gz"):
+        path = folder / f"{stem}.{suffix}"
+        if path.is_file():
+            return path
+    return None
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Every line of a text file with its number, without its end."""
+    line = 0
+    try:
+        with _open(Path(path)) as stream:
+            for line, raw in enumerate(stream, start=1):
+                if line == 1:
+                    raw = raw.removeprefix(_BYTE_ORDER_MARK)
+                yield line, raw.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8; "
+            "convert the file to UTF-8",
+            path=path,
+            line=line,
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"the gzip data is damaged or cut short after line {line} ({error}); "
+            "copy or download the file again",
+            path=path,
+        ) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def tab_separated(
+    path: str | Path, num_fields: int | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """The fields between tabs, as many in each line as in the first; blank lines are skipped."""
+    for line, text in numbered_lines(path):
+        if not text:
+            continue
+        fields = text.split("\t")
+        if len(fields) != num_fields:
+            if num_fields is not None:
+                raise _ragged(path, line, num_fields, len(fields))
+            num_fields = len(fields)
+        yield line, fields
+
+
+def quoted(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Fields with standard CSV quoting; a record may run over several lines."""
+    # The csv module's limit of 128 KiB a field is for the whole process and too small for books.
+    csv.field_size_limit(sys.maxsize)
+    lines = (f"{text}\n" for _, text in numbered_lines(path))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    num_fields: int | None = None
+    line = 1
+    try:
+        for fields in reader:
+            if fields:
+                if len(fields) != num_fields:
+                    if num_fields is not None:
+                        raise _ragged(path, line, num_fields, len(fields))
+                    num_fields = len(fields)
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(f"broken CSV quoting ({error})", path=path, line=line) from error
+
+
+def with_header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Table:
+    """Take the first row as column names."""
+    names = next(rows, (0, None))[1]
+    if names is None:
+        raise _empty(path)
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise DataError(f"column names are not unique: {sorted(repeated)}", path=path, line=1)
+
+    def select(wanted: Sequence[str]) -> Rows:
+        pick = _picker([names.index(name) for name in wanted])
+        return ((line, pick(fields)) for line, fields in rows)
+
+    return Table(names, select)
+
+
+def unreadable(path: str | Path, error: OSError) -> DataError:
+    """The error for a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return DataError("no such file", path=path)
+    return DataError(f"cannot read: {error.strerror or error}", path=path)
+
+
+def _open(path: Path) -> BinaryIO:
+    if path.suffix == ".gz":
+        return cast(BinaryIO, io.BufferedReader(gzip.open(path, "rb"), _BUFFER))
+    return open(path, "rb", buffering=_BUFFER)
+
+
+def _picker(indices: Sequence[int]) -> Callable[[list[str]], tuple[object, ...]]:
+    if len(indices) == 1:
+        only = indices[0]
+        return lambda fields: (fields[only],)
+    return itemgetter(*indices)
+
+
+def _json_lines(path: Path) -> Table:
+    records = _json_records(path)
+    first = next(records, None)
+    if first is None:
+        raise _empty(path)
+
+    def select(wanted: Sequence[str]) -> Rows:
+        yield first[0], tuple(map(first[1].get, wanted))
+        for line, record in records:
+            yield line, tuple(map(record.get, wanted))
+
+    return Table(list(first[1]), select)
+
+
+def _json_records(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    for line, text in numbered_lines(path):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise DataError(
+                f"not valid JSON ({error.msg} at character {error.colno})", path=path, line=line
+            ) from error
+        if not isinstance(record, dict):
+            raise DataError(
+                f"expected one JSON object a line, found {text[:60]!r}", path=path, line=line
+            )
+        yield line, record
+
+
+def _parquet(path: Path) -> Table:
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = list(file.schema_arrow.names)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except arrow.ArrowInvalid as error:
+        raise DataError(f"not a Parquet file ({error})", path=path) from error
+
+    def select(wanted: Sequence[str]) -> Rows:
+        rows = count(1)
+        try:
+            with parquet.ParquetFile(path) as file:
+                for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(wanted)):
+                    columns = [batch.column(name).to_pylist() for name in wanted]
+                    yield from zip(rows, zip(*columns, strict=True), strict=False)
+        except (OSError, arrow.ArrowInvalid) as error:
+            raise DataError(f"damaged near row {next(rows)} ({error})", path=path) from error
+
+    return Table(names, select)
+
+
+def _ragged(path: str | Path, line: int, expected: int, found: int) -> DataError:
+    return DataError(
+        f"expected {expected} fields, found {found}; a text must not hold the separator itself",
+        path=path,
+        line=line,
+    )
+
+
+def _empty(path: Path) -> DataError:
+    return DataError("the file is empty; its first line must name the columns", path=path)

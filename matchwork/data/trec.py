@@ -1,0 +1,140 @@
+"""TREC judgements (`qrels`) and rankings (`run`), read and written."""
+
+import gzip
+import io
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+from matchwork.data.tables import numbered_lines
+from matchwork.errors import DataError
+from matchwork.files import write_beside
+from matchwork.ordering import order
+from matchwork.types import Qrels, Run
+
+Value = TypeVar("Value", int, float)
+
+
+def read_qrels(path: str | Path) -> Qrels:
+    """Judgements from lines `query 0 document grade`; negative grades are kept as they stand."""
+    qrels: Qrels = {}
+    for line, (query_id, _, document_id, grade) in _fields(path, "query 0 document grade"):
+        try:
+            value = int(grade)
+        except ValueError:
+            raise DataError(
+                f"expected a whole number, found {grade!r}", path=path, line=line, column="grade"
+            ) from None
+        _enter(qrels, query_id, document_id, value, path, line)
+    if not qrels:
+        raise DataError("the file holds no judgements", path=path)
+    return qrels
+
+
+def read_run(path: str | Path) -> Run:
+    """Scores from lines `query Q0 document rank score tag`; the score decides, not the rank."""
+    run: Run = {}
+    layout = "query Q0 document rank score tag"
+    for line, (query_id, _, document_id, _, score, _) in _fields(path, layout):
+        try:
+            value = float(score)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise DataError(
+                f"expected a finite number, found {score!r}", path=path, line=line, column="score"
+            )
+        _enter(run, query_id, document_id, value, path, line)
+    if not run:
+        raise DataError("the file holds no ranking", path=path)
+    return run
+
+
+def write_qrels(path: str | Path, qrels: Qrels) -> None:
+    """Write judgements, all of them or nothing; a name ending in `.gz` is compressed."""
+    _check_ids(qrels)
+    with _write_lines(path) as stream:
+        for query_id, grades in qrels.items():
+            stream.writelines(
+                f"{query_id} 0 {document_id} {grade}\n" for document_id, grade in grades.items()
+            )
+
+
+def write_run(path: str | Path, run: Run, tag: str = "matchwork") -> None:
+    """Write rankings from best to worst (ties in the order given), all of them or nothing.
+
+    Scores are written so that reading them gives the same numbers to the last bit.
+    """
+    _check_ids(run)
+    if len(tag.split()) != 1:
+        raise DataError(f"a run's tag is one word, got {tag!r}")
+    with _write_lines(path) as stream:
+        for query_id, scores in run.items():
+            document_ids = list(scores)
+            best_first = order([scores[document_id] for document_id in document_ids])
+            for rank, position in enumerate(best_first.tolist(), start=1):
+                document_id = document_ids[position]
+                score = float(scores[document_id])
+                stream.write(f"{query_id} Q0 {document_id} {rank} {score!r} {tag}\n")
+
+
+def _fields(path: str | Path, layout: str) -> Iterator[tuple[int, list[str]]]:
+    expected = len(layout.split())
+    for line, text in numbered_lines(path):
+        fields = text.split()
+        if len(fields) != expected:
+            if not fields:
+                continue
+            raise DataError(
+                f"expected {expected} fields ({layout}), found {len(fields)}: {text[:60]!r}",
+                path=path,
+                line=line,
+            )
+        yield line, fields
+
+
+def _enter(
+    table: dict[str, dict[str, Value]],
+    query_id: str,
+    document_id: str,
+    value: Value,
+    path: str | Path,
+    line: int,
+) -> None:
+    row = table.setdefault(query_id, {})
+    if document_id in row:
+        raise DataError(
+            f"document {document_id!r} is listed twice for query {query_id!r} "
+            f"({row[document_id]} and {value})",
+            path=path,
+            line=line,
+        )
+    row[document_id] = value
+
+
+def _check_ids(table: dict[str, dict[str, Any]]) -> None:
+    def check(ids: Iterable[str]) -> None:
+        for id in ids:
+            if len(id.split()) != 1:
+                raise DataError(f"TREC files cannot hold the id {id!r}: it is empty or has spaces")
+
+    check(table)
+    for row in table.values():
+        check(row)
+
+
+@contextmanager
+def _write_lines(path: str | Path) -> Iterator[IO[str]]:
+    if Path(path).suffix != ".gz":
+        with write_beside(path) as stream:
+            yield cast(IO[str], stream)
+        return
+    with (
+        write_beside(path, "wb") as raw,
+        # No time stamp: the same ranking gives the same bytes.
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as lines,
+    ):
+        yield lines

@@ -1,0 +1,75 @@
+"""The contract between tokens and models: vectors that carry their mask."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from matchwork.registry import Registry
+from matchwork.text import Sequences
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token vectors, shape (batch, length, dim), and a bool mask: True = real token.
+
+    Padding rows are zero: whatever vectors come in, the mask is applied to them here.
+    """
+
+    vectors: Tensor
+    mask: Tensor
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 3 or self.vectors.shape[:2] != self.mask.shape:
+            raise ValueError(
+                f"vectors have shape {tuple(self.vectors.shape)}, their mask "
+                f"{tuple(self.mask.shape)}; expected (batch, length, dim) and (batch, length)"
+            )
+        if self.mask.dtype != torch.bool:
+            raise TypeError(f"a mask is bool (True = real token), got {self.mask.dtype}")
+        # where, not multiplication: garbage in padding may be infinite or NaN.
+        cleaned = self.vectors.masked_fill(~self.mask.unsqueeze(-1), 0.0)
+        object.__setattr__(self, "vectors", cleaned)
+
+    def __len__(self) -> int:
+        return self.vectors.shape[0]
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        return self.vectors.shape[-1]
+
+    def repeat_each(self, times: int) -> "Encoded":
+        """Every row `times` times in a row: a, a, b, b."""
+        return Encoded(
+            self.vectors.repeat_interleave(times, 0), self.mask.repeat_interleave(times, 0)
+        )
+
+    def tile(self, times: int) -> "Encoded":
+        """The whole batch `times` times: a, b, a, b."""
+        return Encoded(self.vectors.repeat(times, 1, 1), self.mask.repeat(times, 1))
+
+
+class Encoder(nn.Module):
+    """Sequences in, `Encoded` out; `dim` is the width of its vectors."""
+
+    Config: ClassVar[type[Any]]
+    kind: ClassVar[str]
+    config: Any
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        raise NotImplementedError
+
+    def forward(self, sequences: Sequences) -> Encoded:
+        """One vector per token."""
+        raise NotImplementedError
+
+    def frozen_names(self) -> set[str]:
+        """Entries of the state that training never changes, so a checkpoint can skip them."""
+        return set()
+
+
+ENCODERS: Registry[type[Encoder]] = Registry("encoder")

@@ -1,0 +1,135 @@
+"""Static word vectors: a table for known words, a rule for unknown ones."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from matchwork.encode.base import ENCODERS, Encoded, Encoder
+from matchwork.encode.word_vectors import WordVectors
+from matchwork.errors import ConfigError
+from matchwork.text import PAD, UNKNOWN, Sequences, Vocabulary, word_hash
+
+CONSTANT_UNKNOWN = 1e-5  # the value IASM's released code gives every unknown word
+# Constants of the splitmix64 generator, as signed 64-bit numbers.
+_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
+_MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
+_MIX_2 = 0x94D049BB133111EB - (1 << 64)
+
+
+def hashed_vectors(hashes: Tensor, dim: int) -> Tensor:
+    """A pseudo-random vector per hash, uniform in +-sqrt(3 / dim): same word, same vector.
+
+    Entry j is draw number j of a splitmix64 stream that starts at the hash, so that nothing
+    is stored and any device computes the same bits. Shape (n,) -> (n, dim), float32.
+    """
+    steps = torch.arange(1, dim + 1, device=hashes.device)
+    state = hashes.unsqueeze(-1) * _MIX_1 + steps * _GOLDEN
+    state = (state ^ _shift(state, 30)) * _MIX_1
+    state = (state ^ _shift(state, 27)) * _MIX_2
+    state = state ^ _shift(state, 31)
+    unit = _shift(state, 40).to(torch.float32) / float(1 << 24)
+    return (2 * unit - 1) * math.sqrt(3 / dim)
+
+
+def _shift(state: Tensor, bits: int) -> Tensor:
+    """Shift right, filling with zeros (torch fills with the sign)."""
+    return (state >> bits) & ((1 << (64 - bits)) - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordEmbeddingConfig:
+    """Size of the table, whether training moves it, and what unknown words look like.
+
+    `unknown`: "hash" gives every unknown word a vector of its own, "const" one shared
+    constant vector (IASM's released code).
+    """
+
+    vocab_size: int
+    dim: int
+    trainable: bool = False
+    unknown: Literal["hash", "const"] = "hash"
+
+    def __post_init__(self) -> None:
+        if self.vocab_size < 2 or self.dim < 1:
+            raise ConfigError(
+                f"a word embedding needs vocab_size >= 2 and dim >= 1, "
+                f"got {self.vocab_size} and {self.dim}"
+            )
+
+
+@ENCODERS.register("word-embedding")
+class WordEmbedding(Encoder):
+    """Look up a vector per word; training moves the table only when told to."""
+
+    Config: ClassVar[type[WordEmbeddingConfig]] = WordEmbeddingConfig
+    kind: ClassVar[str] = "word-embedding"
+    config: WordEmbeddingConfig
+
+    def __init__(self, config: WordEmbeddingConfig, table: Tensor | None = None) -> None:
+        super().__init__()
+        self.config = config
+        if table is None:
+            table = hashed_vectors(torch.arange(config.vocab_size), config.dim)
+        if table.shape != (config.vocab_size, config.dim):
+            raise ConfigError(
+                f"vectors have shape {tuple(table.shape)}, expected "
+                f"({config.vocab_size}, {config.dim}): one row per word of the vocabulary"
+            )
+        table = table.clone()
+        table[PAD] = 0.0
+        if config.trainable:
+            self.table: Tensor = nn.Parameter(table)
+        else:
+            self.register_buffer("table", table)
+
+    @classmethod
+    def from_vocabulary(
+        cls,
+        vocabulary: Vocabulary,
+        vectors: WordVectors | None = None,
+        *,
+        dim: int = 100,
+        trainable: bool = False,
+        unknown: Literal["hash", "const"] = "hash",
+    ) -> "WordEmbedding":
+        """Pre-trained vectors where the file has the word, the unknown-word rule elsewhere."""
+        dim = vectors.dim if vectors is not None else dim
+        config = WordEmbeddingConfig(
+            vocab_size=len(vocabulary), dim=dim, trainable=trainable, unknown=unknown
+        )
+        hashes = torch.tensor([word_hash(word) for word in vocabulary.words])
+        if unknown == "hash" or vectors is None:
+            table = hashed_vectors(hashes, dim)
+        else:
+            table = torch.full((len(vocabulary), dim), CONSTANT_UNKNOWN)
+        if vectors is not None:
+            rows = [(i, vectors.index[w]) for i, w in enumerate(vocabulary.words) if w in vectors]
+            if rows:
+                ours, theirs = torch.tensor(rows).T
+                table[ours] = torch.from_numpy(vectors.matrix[theirs.numpy()]).to(table.dtype)
+        return cls(config, table)
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        return self.config.dim
+
+    def frozen_names(self) -> set[str]:
+        """The table, unless training moves it."""
+        return set() if self.config.trainable else {"table"}
+
+    def forward(self, sequences: Sequences) -> Encoded:
+        """One vector per word; ids past the table are unknown words (see `Vocabulary`)."""
+        ids = sequences.ids.masked_fill(~sequences.mask, PAD)  # padding may hold anything
+        unknown = ids >= self.config.vocab_size
+        vectors = nn.functional.embedding(ids.masked_fill(unknown, UNKNOWN), self.table)
+        if bool(unknown.any()):
+            if self.config.unknown == "hash":
+                own = hashed_vectors(ids[unknown] - self.config.vocab_size, self.dim)
+            else:
+                own = vectors.new_full((int(unknown.sum()), self.dim), CONSTANT_UNKNOWN)
+            vectors = vectors.index_put((unknown,), own.to(vectors.dtype))
+        return Encoded(vectors, sequences.mask)

@@ -1,0 +1,78 @@
+"""Measures as values that print as their own name: `AP`, `RR@10`, `P(rel=2)@5`, `nDCG@10`.
+
+Ranking measures are those of ir-measures that trec_eval computes and that are averaged over
+queries. Classification measures are our own three: `Accuracy`, `F1` (of the positive class, 1)
+and `macro-F1` (the unweighted mean of the F1 of every class).
+"""
+
+import ast
+import re
+from functools import cache
+
+import ir_measures
+from ir_measures.measures.base import MeanAgg, Measure
+
+from matchwork.errors import ConfigError, UnknownNameError
+from matchwork.registry import did_you_mean
+
+CLASSIFICATION = ("Accuracy", "F1", "macro-F1")
+
+_ALIASES = {"S": "Success", "Hit": "Success", "Hits": "Success", "Acc": "Accuracy"}
+_SHAPE = re.compile(r"(?P<name>[^@()]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>[\d.]+))?")
+
+
+@cache
+def _known() -> dict[str, Measure]:
+    """Every spelling ir-measures accepts for the measures we can compute."""
+    provider = ir_measures.providers.registry["pytrec_eval"]
+    supported = {measure.NAME for measure in provider.SUPPORTED_MEASURES}
+    return {
+        name: measure
+        for name, measure in ir_measures.measures.registry.items()
+        if measure.NAME in supported and isinstance(measure.aggregator(), MeanAgg)
+    }
+
+
+def _unknown(name: str) -> UnknownNameError:
+    known = {*_known(), *CLASSIFICATION, "P@1", "RR@10", "nDCG@10", "Success@1"}
+    return UnknownNameError(f"no measure named {name!r}; {did_you_mean(name, known)}")
+
+
+def ranking_measure(name: str) -> Measure:
+    """The ir-measures value behind a name such as `AP`, `MRR@10` or `nDCG@10`."""
+    # ir-measures' own parser needs parts of `ast` that Python 3.14 no longer has.
+    shape = _SHAPE.fullmatch(name.strip())
+    base = _ALIASES.get(shape["name"], shape["name"]) if shape else name
+    if shape is None or base not in _known():
+        if base in CLASSIFICATION:
+            raise ConfigError(f"{name!r} measures classification, not ranking; try 'AP' or 'RR'")
+        raise _unknown(name)
+    measure = _known()[base]
+    try:
+        if shape["options"]:
+            pairs = (option.split("=") for option in shape["options"].split(","))
+            measure = measure(**{key.strip(): ast.literal_eval(value) for key, value in pairs})
+        if shape["cutoff"]:
+            measure = measure @ ast.literal_eval(shape["cutoff"])
+        measure.validate_params()  # type: ignore[no-untyped-call]
+    except (AssertionError, ValueError, SyntaxError) as error:
+        raise ConfigError(
+            f"measure {name!r}: {error}; write it as in 'P@1', 'nDCG@10' or 'AP(rel=2)'"
+        ) from error
+    return measure
+
+
+def classification_measure(name: str) -> str:
+    """The canonical name of a classification measure."""
+    base = _ALIASES.get(name.strip(), name.strip())
+    if base not in CLASSIFICATION:
+        raise UnknownNameError(
+            f"no classification measure named {name!r}; {did_you_mean(base, CLASSIFICATION)}"
+        )
+    return base
+
+
+def canonical(name: str) -> str:
+    """The name a measure prints as: `MRR@10` is `RR@10`, `MAP` is `AP`."""
+    base = _ALIASES.get(name.strip(), name.strip())
+    return base if base in CLASSIFICATION else str(ranking_measure(name))

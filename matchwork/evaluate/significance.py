@@ -1,0 +1,79 @@
+"""How far to trust a number: bootstrap intervals, paired permutation tests, Holm's correction."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from matchwork.errors import ConfigError
+from matchwork.evaluate.sample import Floats, Sample, ratio
+
+_CELLS = 2_000_000
+"""Random numbers drawn at once: bounds the memory of resampling."""
+
+
+def _chunks(num_samples: int, num_queries: int) -> Iterator[int]:
+    size = max(1, _CELLS // max(1, num_queries))
+    for start in range(0, num_samples, size):
+        yield min(size, num_samples - start)
+
+
+def bootstrap_interval(
+    sample: Sample, *, confidence: float = 0.95, num_samples: int = 2_000, seed: int = 0
+) -> tuple[float, float]:
+    """The percentile interval of a measure when the queries are drawn again."""
+    if not 0 < confidence < 1:
+        raise ConfigError(f"confidence must lie between 0 and 1, got {confidence}; try 0.95")
+    rng = np.random.default_rng(seed)
+    num_queries = len(sample.gain)
+    values: list[Floats] = []
+    for size in _chunks(num_samples, num_queries * sample.gain.shape[1]):
+        drawn = rng.integers(num_queries, size=(size, num_queries))
+        values.append(ratio(sample.gain[drawn].sum(axis=1), sample.weight[drawn].sum(axis=1)))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(np.concatenate(values), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def permutation_test(
+    sample: Sample, baseline: Sample, *, num_samples: int = 10_000, seed: int = 0
+) -> float:
+    """Two-sided p-value of a paired test that swaps the two systems query by query.
+
+    Exact when all the swaps are no more than `num_samples`; random and seeded otherwise.
+    """
+    gain, weight = sample.gain - baseline.gain, sample.weight - baseline.weight
+    # Swapping two equal results changes nothing: only the other queries need be swapped.
+    differs = np.flatnonzero((gain != 0).any(axis=1) | (weight != 0).any(axis=1))
+    gain, weight = gain[differs], weight[differs]
+
+    def difference(swapped: npt.NDArray[np.bool_]) -> Floats:
+        moved_gain, moved_weight = swapped @ gain, swapped @ weight
+        return ratio(
+            sample.gain.sum(axis=0) - moved_gain, sample.weight.sum(axis=0) - moved_weight
+        ) - ratio(
+            baseline.gain.sum(axis=0) + moved_gain, baseline.weight.sum(axis=0) + moved_weight
+        )
+
+    # Sums in another order differ in their last digits; that must not hide an equal outcome.
+    observed = abs(sample.value - baseline.value) - 1e-12
+    if len(differs) < 60 and 2 ** len(differs) <= num_samples:
+        codes = np.arange(2 ** len(differs))[:, None]
+        swaps = (codes >> np.arange(len(differs)) & 1).astype(bool)
+        return float(np.mean(np.abs(difference(swaps)) >= observed))
+    rng = np.random.default_rng(seed)
+    extreme = 0
+    for size in _chunks(num_samples, len(differs)):
+        swaps = rng.integers(2, size=(size, len(differs)), dtype=np.uint8).astype(bool)
+        extreme += int(np.sum(np.abs(difference(swaps)) >= observed))
+    return (extreme + 1) / (num_samples + 1)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for having made all these comparisons together."""
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, position in enumerate(np.argsort(p_values, kind="stable")):
+        highest = max(highest, (len(p_values) - rank) * p_values[position])
+        adjusted[position] = min(1.0, highest)
+    return adjusted

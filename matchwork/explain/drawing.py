@@ -1,0 +1,76 @@
+"""Charts to SVG, PNG and live HTML through vl-convert: no browser, no network."""
+
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:  # altair takes most of a second to import
+    import altair as alt
+
+    Chart: TypeAlias = (
+        alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
+    )
+
+FONT = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+# Inherited from the page, so that charts follow its light or dark colours.
+INK = "currentColor"
+_CONFIG: dict[str, Any] = {
+    "background": "transparent",
+    "font": FONT,
+    "view": {"stroke": None},
+    "title": {"color": INK, "subtitleColor": INK, "anchor": "start", "fontSize": 14, "offset": 8},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "tickColor": INK,
+        "domainColor": INK,
+        "gridColor": "#8884",
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    },
+    "legend": {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"},
+    "header": {"labelColor": INK, "titleColor": INK},
+}
+
+
+def to_svg(chart: "Chart") -> str:
+    """An `<svg>` element without scripts, in the colours of the page around it."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(_spec(chart), vl_version=_version()))
+
+
+def to_png(chart: "Chart", scale: float = 2.0) -> bytes:
+    """A picture on white."""
+    import vl_convert
+
+    spec = _spec(chart)
+    spec["config"]["background"] = "white"
+    return bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=scale))
+
+
+def to_live_html(chart: "Chart") -> str:
+    """A fragment with tooltips; the whole of vega travels in it (about 900 kB)."""
+    import vl_convert
+
+    # "<" as an escape: a word such as "</script>" must not end the script.
+    spec = json.dumps(_spec(chart)).replace("<", "\\u003c")
+    options = json.dumps({"actions": False, "renderer": "canvas"})
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
+    return (
+        f"<div class='scroll' id='chart'></div>\n<script>{bundle}</script>\n"
+        f"<script>vegaEmbed('#chart', {spec}, {options});</script>"
+    )
+
+
+def _spec(chart: "Chart") -> dict[str, Any]:
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    spec["config"] = dict(_CONFIG)
+    return spec
+
+
+def _version() -> str:
+    """The Vega-Lite version that altair writes, as vl-convert calls it."""
+    import altair as alt
+
+    return ".".join(alt.SCHEMA_VERSION.split(".")[:2])

@@ -1,0 +1,170 @@
+"""One HTML page that needs nothing else: no network, no script, light or dark as the reader is."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from matchwork.explain.drawing import to_live_html, to_svg
+from matchwork.explain.explanation import Explanation
+from matchwork.explain.highlight import explanation_html
+from matchwork.files import write_text
+
+if TYPE_CHECKING:
+    from matchwork.explain.drawing import Chart
+
+Cell: TypeAlias = str | int | float | None
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c2127; --soft: #5b6570; --line: #d5dae0;
+  --page: #fff; --band: #f5f7f9; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --soft: #9aa4af; --line: #3a424b;
+  --page: #15191e; --band: #1d2329; } }
+body { font: 16px/1.55 system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif;
+  color: var(--ink); background: var(--page); max-width: 60rem; margin: 2.5rem auto;
+  padding: 0 1.25rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.2rem; }
+small, caption, figcaption { color: var(--soft); font-size: .87rem; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding-bottom: .35rem; }
+th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid var(--line); }
+th { border-bottom: 2px solid var(--line); font-weight: 600; }
+tbody tr:nth-child(even) { background: var(--band); }
+.number { text-align: right; }
+.scroll, figure { overflow-x: auto; margin: 1rem 0; }
+"""
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+class Section(Protocol):
+    """A part of a page."""
+
+    def html(self) -> str:
+        """The part as HTML, all text escaped."""
+        ...
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading below the title of the page."""
+
+    text: str
+
+    def html(self) -> str:
+        """An `<h2>`."""
+        return f"<h2>{escape(self.text)}</h2>"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Plain text."""
+
+    text: str
+
+    def html(self) -> str:
+        """A `<p>`."""
+        return f"<p>{escape(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header; columns of numbers are aligned to the right."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"row {number} has {len(row)} cells, the header {len(self.header)}: {row!r}"
+                )
+
+    def html(self) -> str:
+        """A `<table>` that scrolls when it is wider than the page."""
+        numeric = [all(_is_numeric(row[i]) for row in self.rows) for i in range(len(self.header))]
+        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+        head = _row("th", self.header, numeric)
+        body = "\n".join(_row("td", row, numeric) for row in self.rows)
+        return (
+            f"<div class='scroll'><table>{caption}<thead>{head}</thead>\n"
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart as a drawing; `live` makes it one with tooltips, at most one per page."""
+
+    chart: "Chart"
+    caption: str = ""
+    live: bool = False
+
+    def html(self) -> str:
+        """A `<figure>`."""
+        drawing = to_live_html(self.chart) if self.live else to_svg(self.chart)
+        caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        return f"<figure>{drawing}{caption}</figure>"
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """An explained pair: both texts with their words marked, and the strongest word pairs."""
+
+    explanation: Explanation
+
+    def html(self) -> str:
+        """The explanation as running text."""
+        return f"<section>{explanation_html(self.explanation)}</section>"
+
+
+def report_html(title: str, sections: Iterable[Section]) -> str:
+    """The page as text."""
+    body = "\n".join(section.html() for section in sections)
+    return _PAGE.format(title=escape(title), style=_STYLE, body=body)
+
+
+def write_report(path: str | Path, title: str, sections: Iterable[Section]) -> None:
+    """Write the page, all of it or nothing."""
+    write_text(path, report_html(title, sections))
+
+
+def _row(tag: str, cells: Sequence[Cell], numeric: Sequence[bool]) -> str:
+    parts = [
+        f"<{tag}{' class=number' if right else ''}>{escape(_text(cell))}</{tag}>"
+        for cell, right in zip(cells, numeric, strict=True)
+    ]
+    return f"<tr>{''.join(parts)}</tr>"
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return "–"
+    if isinstance(cell, float):
+        return f"{cell:.4f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell
+
+
+def _is_numeric(cell: Cell) -> bool:
+    """Numbers, and text made of them: "[.45, .49]", "< .001", "12 %"."""
+    if isinstance(cell, str):
+        return bool(
+            re.fullmatch(r"[\s\d.,;:%<>=±+\-−–\[\]()]*\d[\s\d.,;:%<>=±+\-−–\[\]()e]*", cell)
+        )
+    return True

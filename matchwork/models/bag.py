@@ -1,0 +1,63 @@
+"""Bag matcher: two sums of word vectors, compared by their cosine.
+
+The simplest learned matcher, and a strong one when little text is at hand: with vectors for
+words and bigrams it learns which words stand for each other. Order does not matter to it.
+Trained with in-batch negatives (every other document of the batch), as in Henderson et al.,
+Efficient Natural Language Response Suggestion for Smart Reply, 2017, arXiv:1705.00652.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from matchwork.encode import Encoded, Encoder
+from matchwork.errors import ConfigError
+from matchwork.interact import Interaction, row_lengths
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+
+EPSILON = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagMatcherConfig(ModelConfig):
+    """`scale` multiplies the cosine, so that a softmax over candidates can be sharp."""
+
+    scale: float = 20.0
+
+    def __post_init__(self) -> None:
+        if self.scale <= 0:
+            raise ConfigError(f"scale must be positive, got {self.scale}")
+
+
+@register("bag")
+class BagMatcher(MatchModel):
+    """Score = scale * cos(sum of query vectors, sum of document vectors)."""
+
+    Config: ClassVar[type[ModelConfig]] = BagMatcherConfig
+    config: BagMatcherConfig
+    training_defaults: ClassVar[dict[str, Any]] = {"loss": "softmax", "negatives": "in-batch"}
+
+    def __init__(self, config: BagMatcherConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.log_scale = nn.Parameter(torch.tensor(float(config.scale)).log())
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """The cosine is a sum over word pairs: each cell of the evidence is its share."""
+        q, d = _bag(query), _bag(document)
+        scores = self.log_scale.exp() * (q * d).sum(dim=-1)
+        lengths = row_lengths(query.vectors.sum(dim=1)) * row_lengths(document.vectors.sum(dim=1))
+        shares = query.vectors @ document.vectors.transpose(1, 2)
+        shares = self.log_scale.exp() * shares / lengths.clamp_min(EPSILON)[:, None, None]
+        mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        return MatchOutput(scores, {"contribution": Interaction(shares, mask)})
+
+    def match_all(self, query: Encoded, document: Encoded) -> Tensor:
+        """One matrix product instead of all pairs."""
+        return self.log_scale.exp() * _bag(query) @ _bag(document).T
+
+
+def _bag(text: Encoded) -> Tensor:
+    total = text.vectors.sum(dim=1)
+    return total / row_lengths(total).clamp_min(EPSILON).unsqueeze(-1)

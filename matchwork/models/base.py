@@ -1,0 +1,90 @@
+"""What every model is: `forward(batch) = match(encode(query), encode(document))`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from torch import Tensor, nn
+
+from matchwork.config import build
+from matchwork.encode import Encoded, Encoder
+from matchwork.interact import Evidence
+from matchwork.registry import Registry
+from matchwork.text import PairBatch, Sequences
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Base of all model settings: frozen, complete, and the only source of defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOutput:
+    """Scores, shape (batch,), higher is better; and the tables the model computed anyway."""
+
+    scores: Tensor
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+
+
+class MatchModel(nn.Module):
+    """Two encoded texts in, one score out. Subclass this, never another model.
+
+    A subclass is one file: a `Config`, `match`, and a `register` line. `training_defaults` holds
+    the paper's training settings where they differ from `matchwork.train.TrainConfig`.
+    """
+
+    Config: ClassVar[type[ModelConfig]]
+    training_defaults: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, config: ModelConfig, encoder: Encoder) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = encoder
+
+    def encode(self, sequences: Sequences) -> Encoded:
+        """Token ids to vectors."""
+        encoded = self.encoder(sequences)
+        assert isinstance(encoded, Encoded)
+        return encoded
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """Row i of `query` against row i of `document`."""
+        raise NotImplementedError(f"{type(self).__name__} has no match()")
+
+    def forward(self, batch: PairBatch) -> MatchOutput:
+        """Encode both sides and match them."""
+        return self.match(self.encode(batch.query), self.encode(batch.document))
+
+    def match_all(self, query: Encoded, document: Encoded) -> Tensor:
+        """Scores of every query with every document, shape (queries, documents).
+
+        Used by in-batch negatives; models whose score factorises override it.
+        """
+        pairs = self.match(query.repeat_each(len(document)), document.tile(len(query)))
+        return pairs.scores.view(len(query), len(document))
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """A registered name: a class and the settings that the name stands for."""
+
+    model: type[MatchModel]
+    preset: Mapping[str, Any]
+
+    def config(self, values: Mapping[str, Any], where: str = "model") -> ModelConfig:
+        """Settings from a plain table on top of the preset."""
+        return build(self.model.Config, {**self.preset, **values}, where)
+
+
+MODELS: Registry[ModelEntry] = Registry("model")
+Model = TypeVar("Model", bound=type[MatchModel])
+
+
+def register(name: str, **preset: Any) -> Callable[[Model], Model]:
+    """Class decorator: `name` in recipes and on the command line means class + preset."""
+
+    def enter(model: Model) -> Model:
+        MODELS.add(name, ModelEntry(model, preset))
+        return model
+
+    return enter

@@ -1,0 +1,307 @@
+"""BM25: a scorer without tensors, and the first stage of a pipeline.
+
+Robertson et al., Okapi at TREC-3, 1994, with the idf of Lucene, which is never negative; the
+search is bm25s (Lù, 2024, https://arxiv.org/abs/2407.03618). Statistics come from the documents
+given to `fit`: other texts are scored with the same idf and mean length, and a word that `fit`
+never saw adds nothing.
+"""
+
+import json
+import re
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import Stemmer
+from safetensors import SafetensorError
+from safetensors import numpy as tensors
+from scipy import sparse
+
+from matchwork.config import build, to_table
+from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameError
+from matchwork.files import folder_beside, read_json, write_beside, write_json
+from matchwork.ordering import order
+from matchwork.rank.ranking import rank
+from matchwork.registry import did_you_mean
+from matchwork.types import Document, Ranked, Run, Scores, TextPair
+
+_WORD = re.compile(r"[^\W_]+")
+_WINDOW = 50_000
+_FORMAT = 1
+_NUMBA_PAYS = 1_000_000_000
+"""Queries x documents from which twice the speed is worth the seconds numba takes to compile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BM25Config:
+    """How words are counted: `stemmer` is a Snowball language, `stopwords` are left out."""
+
+    k1: float = 1.2
+    b: float = 0.75
+    stemmer: str | None = None
+    stopwords: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.k1 >= 0:
+            raise ConfigError(f"k1 must not be negative, got {self.k1}")
+        if not 0 <= self.b <= 1:
+            raise ConfigError(f"b must lie between 0 and 1, got {self.b}")
+        if self.stemmer is not None and self.stemmer not in Stemmer.algorithms():
+            hint = did_you_mean(self.stemmer, Stemmer.algorithms())
+            raise UnknownNameError(f"no stemmer named {self.stemmer!r}; {hint}")
+
+    def splitter(self) -> Callable[[str], list[str]]:
+        """A function from a text to its lower-cased words."""
+        stem = Stemmer.Stemmer(self.stemmer).stemWords if self.stemmer else None
+        stopwords = frozenset(word.lower() for word in self.stopwords)
+
+        def split(text: str) -> list[str]:
+            words = _WORD.findall(text.lower())
+            if stopwords:
+                words = [word for word in words if word not in stopwords]
+            return stem(words) if stem else words
+
+        return split
+
+
+class _GrowingVocabulary(dict[str, int]):
+    """Gives every new word the next column."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = len(self)
+        return self[word]
+
+    def columns(self, words: list[str]) -> list[int]:
+        """The column of each word."""
+        return list(map(self.__getitem__, words))
+
+
+class BM25:
+    """Made by `BM25.fit(texts)` or `BM25.load(folder)`.
+
+    `weights` is the index: what each word (column) adds to the score of each document (row).
+    """
+
+    name = "BM25"
+
+    def __init__(
+        self,
+        config: BM25Config,
+        documents: Mapping[str, str],
+        vocabulary: dict[str, int],
+        weights: sparse.csc_matrix,
+        mean_length: float,
+    ) -> None:
+        self.config = config
+        self.documents = documents
+        self.vocabulary = vocabulary
+        self.weights = weights
+        self.mean_length = mean_length
+        self._split = config.splitter()
+        self._ids = list(documents)
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Mapping[str, str] | Iterable[str],
+        *,
+        k1: float = 1.2,
+        b: float = 0.75,
+        stemmer: str | None = None,
+        stopwords: Iterable[str] = (),
+    ) -> "BM25":
+        """Index texts; those without an id are named by their position."""
+        config = BM25Config(k1=k1, b=b, stemmer=stemmer, stopwords=tuple(stopwords))
+        documents = (
+            texts
+            if isinstance(texts, Mapping)
+            else {str(position): text for position, text in enumerate(texts)}
+        )
+        if not documents:
+            raise DataError("BM25 needs at least one document to count words in, got none")
+        vocabulary = _GrowingVocabulary()
+        counts, lengths = _count(documents.values(), config.splitter(), vocabulary.columns)
+        mean_length = float(lengths.mean()) or 1.0
+        weights = _weigh(counts, lengths, _idf(counts.tocsc()), mean_length, config).tocsc()
+        return cls(config, documents, dict(vocabulary), weights, mean_length)
+
+    def score(self, pairs: Iterable[TextPair]) -> Scores:
+        """BM25 of each query against each document text, indexed or not; 0 for an empty one."""
+        stream, parts = iter(pairs), [np.zeros(0)]
+        while window := list(islice(stream, _WINDOW)):
+            parts.append(self._score_window(window))
+        return np.concatenate(parts)
+
+    def _score_window(self, pairs: Sequence[TextPair]) -> Scores:
+        # Every distinct text is split into words once.
+        queries = {text: row for row, text in enumerate(dict.fromkeys(q for q, _ in pairs))}
+        documents = {text: row for row, text in enumerate(dict.fromkeys(d for _, d in pairs))}
+        asked, _ = self._count(queries)
+        counts, lengths = self._count(documents)
+        weights = _weigh(counts, lengths, self._idf, self.mean_length, self.config)
+        query_rows = [queries[query] for query, _ in pairs]
+        document_rows = [documents[document] for _, document in pairs]
+        products = asked[query_rows].multiply(weights[document_rows])
+        return np.asarray(products.sum(axis=1), dtype=np.float64).reshape(-1)
+
+    def rank(
+        self, query: str, documents: Sequence[str | Document], top_k: int | None = None
+    ) -> list[Ranked]:
+        """The given documents from best to worst."""
+        return rank(self, query, documents, top_k)
+
+    def search(self, queries: Sequence[str], top_k: int = 100) -> list[dict[str, float]]:
+        """For each query the ids and scores of the best indexed documents, best first.
+
+        Documents that share no word with the query are never among them; equal scores are in
+        the order of `fit`.
+        """
+        if top_k < 1:
+            raise ConfigError(f"top_k must be at least 1, got {top_k}")
+        asked = [self._columns(self._split(query)) for query in queries]
+        known = [position for position, columns in enumerate(asked) if columns]
+        results: list[dict[str, float]] = [{} for _ in queries]
+        if not known:
+            return results
+        fast = len(known) * len(self._ids) >= _NUMBA_PAYS
+        engine = self._engine("auto" if fast else "numpy")
+        # One more than asked for shows whether a tie crosses the cut, where bm25s picks freely.
+        positions, scores = engine.retrieve(
+            [asked[query] for query in known],
+            k=min(top_k + 1, len(self._ids)),
+            show_progress=False,
+        )
+        for query, found, values in zip(known, positions, scores, strict=True):
+            if len(values) > top_k and values[top_k] == values[top_k - 1] > 0:
+                everything = engine.get_scores_from_ids(asked[query])
+                found = np.flatnonzero(everything >= values[top_k])
+                values = everything[found]
+            best = order(values, found)[:top_k]
+            best = best[values[best] > 0]
+            names = map(self._ids.__getitem__, found[best].tolist())
+            results[query] = dict(zip(names, values[best].tolist(), strict=True))
+        return results
+
+    def retrieve(self, queries: Mapping[str, str], top_k: int = 100) -> Run:
+        """The first stage: `search` for named queries."""
+        return dict(zip(queries, self.search(list(queries.values()), top_k), strict=True))
+
+    def save(self, folder: str | Path) -> None:
+        """Write config, vocabulary, index and documents; no pickle."""
+        with folder_beside(folder) as place:
+            about = {
+                "model": "bm25",
+                "format": _FORMAT,
+                "config": to_table(self.config),
+                "mean_length": self.mean_length,
+            }
+            write_json(place / "config.json", about)
+            write_json(place / "vocabulary.json", list(self.vocabulary))
+            index = {key: getattr(self.weights, key) for key in ("data", "indices", "indptr")}
+            with write_beside(place / "index.safetensors", "wb") as stream:
+                stream.write(tensors.save(index))
+            with write_beside(place / "documents.jsonl") as stream:
+                for item in self.documents.items():
+                    stream.write(json.dumps(item, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "BM25":
+        """Read what `save` wrote."""
+        folder = Path(folder)
+        try:
+            about = read_json(folder / "config.json")
+            if about["format"] > _FORMAT:
+                raise FolderError(
+                    f"{folder} is of format {about['format']}, this version reads up to "
+                    f"{_FORMAT}; upgrade matchwork"
+                )
+            config = build(BM25Config, about["config"], f"{folder / 'config.json'}: config")
+            words = read_json(folder / "vocabulary.json")
+            with (folder / "documents.jsonl").open(encoding="utf-8") as stream:
+                documents = dict(json.loads(line) for line in stream)
+            index = tensors.load_file(folder / "index.safetensors")
+            weights = sparse.csc_matrix(
+                (index["data"], index["indices"], index["indptr"]),
+                shape=(len(documents), len(words)),
+            )
+            weights.check_format(full_check=True)
+        except (OSError, DataError, KeyError, TypeError, ValueError, SafetensorError) as error:
+            raise FolderError(
+                f"{folder} is not a complete BM25 folder ({error}); save it again"
+            ) from error
+        vocabulary = {word: column for column, word in enumerate(words)}
+        return cls(config, documents, vocabulary, weights, about["mean_length"])
+
+    def _columns(self, words: list[str]) -> list[int]:
+        """The columns of the words that `fit` saw."""
+        return [column for column in map(self.vocabulary.get, words) if column is not None]
+
+    def _count(self, texts: Iterable[str]) -> tuple[sparse.csr_matrix, npt.NDArray[np.float64]]:
+        counts, lengths = _count(texts, self._split, self._columns)
+        counts.resize(len(lengths), len(self.vocabulary))
+        return counts, lengths
+
+    @cached_property
+    def _idf(self) -> npt.NDArray[np.float64]:
+        return _idf(self.weights)
+
+    def _engine(self, backend: str) -> Any:
+        """bm25s over our weights: computed once, so that `score` and `search` cannot differ."""
+        import bm25s  # imports numba: half a second that `score` does not need
+
+        engine = bm25s.BM25(method="lucene", dtype="float64", backend=backend)
+        engine.scores = {
+            "data": self.weights.data,
+            "indices": self.weights.indices,
+            "indptr": self.weights.indptr,
+            "num_docs": len(self._ids),
+        }
+        engine.unique_token_ids_set = range(len(self.vocabulary))
+        engine.nonoccurrence_array = None
+        return engine
+
+
+def _count(
+    texts: Iterable[str],
+    split: Callable[[str], list[str]],
+    columns_of: Callable[[list[str]], list[int]],
+) -> tuple[sparse.csr_matrix, npt.NDArray[np.float64]]:
+    """How often each word (column) occurs in each text (row), and the lengths of the texts."""
+    columns, ends, lengths = array("i"), [0], []
+    for words in map(split, texts):
+        columns.extend(columns_of(words))
+        ends.append(len(columns))
+        lengths.append(len(words))
+    indices = np.array(columns, dtype=np.int32)
+    counts = sparse.csr_matrix(
+        (np.ones(len(indices)), indices, ends),
+        shape=(len(lengths), int(indices.max(initial=-1)) + 1),
+    )
+    counts.sum_duplicates()
+    return counts, np.array(lengths, dtype=np.float64)
+
+
+def _idf(by_word: sparse.csc_matrix) -> npt.NDArray[np.float64]:
+    """Lucene's idf, from how many documents each column has an entry in."""
+    frequency = np.diff(by_word.indptr)
+    return np.asarray(np.log1p((by_word.shape[0] - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _weigh(
+    counts: sparse.csr_matrix,
+    lengths: npt.NDArray[np.float64],
+    idf: npt.NDArray[np.float64],
+    mean_length: float,
+    config: BM25Config,
+) -> sparse.csr_matrix:
+    """The BM25 formula: counts become what each word adds to the score of its text."""
+    saturation = config.k1 * (1 - config.b + config.b * lengths / mean_length)
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    weights = idf[counts.indices] * counts.data / (counts.data + saturation[rows])
+    return sparse.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape)

@@ -1,0 +1,182 @@
+"""A matcher on disk: JSON, safetensors and a model card. Opening one runs no code.
+
+`config.json` names the model, its settings and every other file; `model.safetensors` holds
+the weights; `tokenizer.json`, `statistics.safetensors` and `calibration.json` what the text
+side learnt; `README.md` is for people.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matchwork
+from matchwork.config import build, to_table
+from matchwork.encode import ENCODERS
+from matchwork.errors import ConfigError, DataError, FolderError, OutputError
+from matchwork.files import folder_beside, read_json, write_json, write_text
+from matchwork.models import MODELS, MatchModel
+from matchwork.rank.calibration import Calibration
+from matchwork.text import CorpusStatistics
+from matchwork.text.tokenizer import TOKENIZERS
+
+if TYPE_CHECKING:
+    from matchwork.rank.matcher import Matcher
+
+FORMAT = 1
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+STATISTICS, CALIBRATION, CARD = "statistics.safetensors", "calibration.json", "README.md"
+OWN_FILES = {CONFIG, WEIGHTS, TOKENIZER, STATISTICS, CALIBRATION, CARD}
+
+
+def registered_name(model: MatchModel) -> str:
+    """The registered name whose class and preset this model has."""
+    settings = to_table(model.config)
+    for name in MODELS:
+        entry = MODELS[name]
+        if type(model) is entry.model and entry.preset.items() <= settings.items():
+            return name
+    raise ConfigError(
+        f"{type(model).__name__} is not registered; decorate it with @register('name') to save it"
+    )
+
+
+def save(matcher: "Matcher", path: str | Path, card: str | None = None) -> None:
+    """Write the folder beside, then rename: an interrupted save leaves the old one."""
+    from safetensors import SafetensorError
+
+    _refuse_strangers(Path(path))
+    try:
+        with folder_beside(path) as folder:
+            _write(matcher, folder, card)
+    except SafetensorError as error:
+        raise OutputError(
+            f"cannot write {path}: {error}; check free space. Nothing was left half-written."
+        ) from error
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Saving replaces the whole folder, so it must hold nothing but an earlier matcher."""
+    if not folder.is_dir():
+        return
+    strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in OWN_FILES)
+    if strangers:
+        raise OutputError(
+            f"cannot save a matcher as {folder}: the folder holds other files ({strangers[0]}) "
+            "that would be lost; name a new folder"
+        )
+
+
+def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
+    from safetensors.numpy import save_file as save_arrays
+    from safetensors.torch import save_file
+
+    files = [WEIGHTS, TOKENIZER]
+    tensors = {k: v.detach().cpu().contiguous() for k, v in matcher.model.state_dict().items()}
+    save_file(tensors, folder / WEIGHTS)
+    write_json(folder / TOKENIZER, matcher.tokenizer.to_json())
+    if matcher.statistics is not None:
+        save_arrays(matcher.statistics.to_arrays(), folder / STATISTICS)
+        files.append(STATISTICS)
+    if matcher.calibration is not None:
+        write_json(folder / CALIBRATION, asdict(matcher.calibration))
+        files.append(CALIBRATION)
+    encoder = matcher.model.encoder
+    write_json(
+        folder / CONFIG,
+        {
+            "format": FORMAT,
+            "matchwork": matchwork.__version__,
+            "name": matcher.name,
+            "model": {
+                "name": registered_name(matcher.model),
+                "config": to_table(matcher.model.config),
+            },
+            "encoder": {"kind": encoder.kind, "config": to_table(encoder.config)},
+            "max_query_length": matcher.max_query_length,
+            "max_document_length": matcher.max_document_length,
+            "files": files,
+        },
+    )
+    write_text(folder / CARD, card or _default_card(matcher))
+
+
+def load(path: str | Path) -> "Matcher":
+    """Open a matcher folder; what is missing, damaged or too new is a `FolderError`."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file as load_arrays
+    from safetensors.torch import load_file
+
+    from matchwork.rank.matcher import Matcher
+
+    folder = Path(path)
+    config = _read_config(folder)
+    try:
+        tokenizer_table = read_json(folder / TOKENIZER)
+        tokenizer = TOKENIZERS[tokenizer_table["kind"]].from_json(tokenizer_table)
+        entry, encoder_class = MODELS[config["model"]["name"]], ENCODERS[config["encoder"]["kind"]]
+        settings = build(encoder_class.Config, config["encoder"]["config"], f"{folder / CONFIG}")
+        model_config = entry.config(config["model"]["config"], f"{folder / CONFIG}")
+        model = entry.model(model_config, encoder_class(settings))
+        # assign keeps the precision that was saved
+        model.load_state_dict(load_file(folder / WEIGHTS), strict=True, assign=True)
+        statistics = calibration = None
+        if STATISTICS in config["files"]:
+            statistics = CorpusStatistics.from_arrays(load_arrays(folder / STATISTICS))
+        if CALIBRATION in config["files"]:
+            calibration = build(Calibration, read_json(folder / CALIBRATION), CALIBRATION)
+        return Matcher(
+            tokenizer,
+            model,
+            name=config["name"],
+            statistics=statistics,
+            calibration=calibration,
+            max_query_length=config["max_query_length"],
+            max_document_length=config["max_document_length"],
+        )
+    except SafetensorError as error:
+        raise FolderError(f"{folder}: weights are damaged or cut short ({error})") from error
+    except (
+        DataError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AssertionError,
+        RuntimeError,
+        OSError,
+    ) as error:
+        reason = f"no entry {error}" if isinstance(error, KeyError) else str(error)
+        raise FolderError(f"{folder}: the matcher is damaged: {reason}; save it again") from error
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise FolderError(f"{folder}: no such folder; a matcher is a folder with {CONFIG} in it")
+    if not (folder / CONFIG).is_file():
+        raise FolderError(f"{folder}: not a matcher, {CONFIG} is missing")
+    try:
+        config = read_json(folder / CONFIG)
+    except DataError as error:
+        raise FolderError(f"{error}; the matcher is damaged, save it again") from error
+    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
+        raise FolderError(f"{folder / CONFIG}: no format number; this is not a matcher")
+    if config["format"] > FORMAT:
+        raise FolderError(
+            f"{folder}: written by matchwork {config.get('matchwork')} in format "
+            f"{config['format']}, this version reads up to {FORMAT}; "
+            "pip install --upgrade matchwork"
+        )
+    for name in config.get("files", []):
+        if not (folder / name).is_file():
+            raise FolderError(f"{folder}: {name} is missing; copy the whole folder again")
+    return config
+
+
+def _default_card(matcher: "Matcher") -> str:
+    settings = json.dumps(to_table(matcher.model.config), indent=2)
+    return (
+        f"# {matcher.name}\n\nA text matcher made with matchwork {matchwork.__version__}: "
+        f"`{registered_name(matcher.model)}` with\n\n```json\n{settings}\n```\n\n"
+        "Load it with `matchwork.Matcher.load(FOLDER)` or "
+        "`matchwork rank FOLDER --query TEXT --documents FILE`.\n"
+    )

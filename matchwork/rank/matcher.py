@@ -1,0 +1,154 @@
+"""Tokenizer + model = a `Scorer`: text in, scores out."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from matchwork.models import MatchModel, MatchOutput
+from matchwork.rank import folder
+from matchwork.rank.calibration import Calibration
+from matchwork.rank.ranking import rank
+from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
+from matchwork.text.batch import Ids, TokenTable
+from matchwork.types import Document, Ranked, Scores, TextPair
+
+Progress = Callable[[int], None]
+WINDOW = 20_000  # pairs in memory at once when scoring a stream
+
+
+class Truncation(NamedTuple):
+    """How much text the length limits cut off."""
+
+    texts: int = 0
+    tokens: int = 0
+
+
+class Matcher:
+    """A trained (or untrained) model that reads text."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        model: MatchModel,
+        *,
+        name: str | None = None,
+        statistics: CorpusStatistics | None = None,
+        calibration: Calibration | None = None,
+        max_query_length: int | None = None,
+        max_document_length: int | None = None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.model = model
+        self._name = name
+        self.statistics = statistics
+        self.calibration = calibration
+        self.max_query_length = max_query_length
+        self.max_document_length = max_document_length
+        self.max_tokens = 16_384  # padded tokens per batch: large enough to keep cores busy
+        self.max_pairs = 256
+        self.truncation = Truncation()
+
+    @property
+    def name(self) -> str:
+        """What tables and run files call it."""
+        return self._name or folder.registered_name(self.model)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are, hence where scoring happens."""
+        return next(self.model.parameters()).device
+
+    def to(self, device: torch.device | str) -> "Matcher":
+        """Move the weights."""
+        self.model.to(device)
+        return self
+
+    def score(self, pairs: Iterable[TextPair], progress: Progress | None = None) -> Scores:
+        """One score per (query, document) pair, in the order given; higher is better."""
+        self.truncation = Truncation()
+        return self._score_window(list(pairs), progress)
+
+    def score_stream(
+        self, pairs: Iterable[TextPair], window: int = WINDOW, progress: Progress | None = None
+    ) -> Iterator[Scores]:
+        """Scores of any number of pairs in constant memory, `window` pairs at a time."""
+        iterator = iter(pairs)
+        self.truncation = Truncation()
+        while chunk := list(islice(iterator, window)):
+            yield self._score_window(chunk, progress)
+
+    def rank(
+        self, query: str, documents: Sequence[str | Document], top_k: int | None = None
+    ) -> list[Ranked]:
+        """The documents from best to worst."""
+        return rank(self, query, documents, top_k)
+
+    def probability(self, pairs: Iterable[TextPair]) -> Scores:
+        """Scores as calibrated probabilities of a match."""
+        return (self.calibration or Calibration()).probability(self.score(pairs))
+
+    def tokens(self, query: str, document: str) -> tuple[list[Token], list[Token]]:
+        """The tokens that the model sees of a pair."""
+        return (
+            self.tokenizer.tokens(query, self.max_query_length),
+            self.tokenizer.tokens(document, self.max_document_length),
+        )
+
+    def output(self, query: str, document: str) -> MatchOutput:
+        """The model's whole output for one pair, evidence included."""
+        queries = self.tokenizer.encode([query], self.max_query_length)
+        documents = self.tokenizer.encode([document], self.max_document_length)
+        return self._forward(queries, documents, np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+    def save(self, path: str | Path, card: str | None = None) -> None:
+        """Write a folder of JSON and safetensors; `card` is the text of its README."""
+        folder.save(self, path, card)
+
+    @staticmethod
+    def load(path: str | Path) -> "Matcher":
+        """Open a saved matcher."""
+        return folder.load(path)
+
+    def _score_window(self, pairs: Sequence[TextPair], progress: Progress | None) -> Scores:
+        query_rows, queries = self._tokenize([q for q, _ in pairs], self.max_query_length)
+        document_rows, documents = self._tokenize([d for _, d in pairs], self.max_document_length)
+        scores = np.empty(len(pairs))
+        for batch in batches_by_length(
+            queries.lengths[query_rows],
+            documents.lengths[document_rows],
+            self.max_tokens,
+            self.max_pairs,
+        ):
+            output = self._forward(queries, documents, query_rows[batch], document_rows[batch])
+            scores[batch] = output.scores.double().cpu().numpy()
+            if progress:
+                progress(len(batch))
+        return scores
+
+    def _tokenize(self, texts: Sequence[str], max_length: int | None) -> tuple[Ids, TokenTable]:
+        """Every distinct text once: for each text its row, and the table of rows."""
+        rows: dict[str, int] = {}
+        row_of = [rows.setdefault(text, len(rows)) for text in texts]
+        table = self.tokenizer.encode(list(rows), max_length)
+        self.truncation = Truncation(
+            self.truncation.texts + table.num_cut_texts,
+            self.truncation.tokens + table.num_cut_tokens,
+        )
+        return np.array(row_of, dtype=np.int64), table
+
+    @torch.inference_mode()
+    def _forward(
+        self, queries: TokenTable, documents: TokenTable, query_rows: Ids, document_rows: Ids
+    ) -> MatchOutput:
+        batch = PairBatch(queries.gather(query_rows), documents.gather(document_rows))
+        was_training = self.model.training
+        self.model.eval()
+        try:
+            output: MatchOutput = self.model(batch.to(self.device))
+        finally:
+            self.model.train(was_training)
+        return output

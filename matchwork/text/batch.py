@@ -1,0 +1,140 @@
+"""Token ids in rectangular batches; ids never travel without their mask."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Padded token ids, shape (batch, length), and a bool mask: True = real token."""
+
+    ids: Tensor
+    mask: Tensor
+
+    def __post_init__(self) -> None:
+        if self.ids.shape != self.mask.shape:
+            raise ValueError(
+                f"ids have shape {tuple(self.ids.shape)}, their mask {tuple(self.mask.shape)}"
+            )
+        if self.mask.dtype != torch.bool:
+            raise TypeError(f"a mask is bool (True = real token), got {self.mask.dtype}")
+
+    @classmethod
+    def pad(cls, rows: Sequence[Sequence[int] | Ids]) -> "Sequences":
+        """Rows of different length side by side; an empty row is all padding."""
+        table = TokenTable.from_rows(rows)
+        return table.gather(np.arange(len(table)))
+
+    @property
+    def lengths(self) -> Tensor:
+        """Number of real tokens per row."""
+        return self.mask.sum(dim=-1)
+
+    def __len__(self) -> int:
+        return self.ids.shape[0]
+
+    def to(self, device: torch.device | str) -> "Sequences":
+        """The same sequences on another device."""
+        return Sequences(
+            self.ids.to(device, non_blocking=True), self.mask.to(device, non_blocking=True)
+        )
+
+    def pin_memory(self) -> "Sequences":
+        """Page-locked copies, so that the way to the GPU overlaps with work there."""
+        return Sequences(self.ids.pin_memory(), self.mask.pin_memory())
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """The two sides of a batch of pairs: row i of one belongs to row i of the other."""
+
+    query: Sequences
+    document: Sequences
+
+    def __post_init__(self) -> None:
+        if len(self.query) != len(self.document):
+            raise ValueError(f"{len(self.query)} queries for {len(self.document)} documents")
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def to(self, device: torch.device | str) -> "PairBatch":
+        """The same batch on another device."""
+        return PairBatch(self.query.to(device), self.document.to(device))
+
+
+class TokenTable:
+    """Many tokenised texts in one flat array: row i is `flat[starts[i]:starts[i + 1]]`."""
+
+    def __init__(
+        self, flat: Ids, starts: Ids, num_cut_texts: int = 0, num_cut_tokens: int = 0
+    ) -> None:
+        self.flat = flat
+        self.starts = starts
+        self.lengths: Ids = np.diff(starts)
+        self.num_cut_texts = num_cut_texts
+        self.num_cut_tokens = num_cut_tokens
+
+    @classmethod
+    def from_rows(
+        cls, rows: Sequence[Sequence[int] | Ids], max_length: int | None = None
+    ) -> "TokenTable":
+        """Collect rows; what `max_length` cuts off is counted, never silent."""
+        full = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+        lengths = full if max_length is None else np.minimum(full, max_length)
+        starts = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        flat = np.empty(int(starts[-1]), dtype=np.int64)
+        for row, start, length in zip(rows, starts.tolist(), lengths.tolist(), strict=False):
+            flat[start : start + length] = row[:length]
+        cut = full - lengths
+        return cls(flat, starts, int((cut > 0).sum()), int(cut.sum()))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, row: int) -> Ids:
+        return self.flat[self.starts[row] : self.starts[row + 1]]
+
+    def gather(self, rows: Ids) -> Sequences:
+        """The chosen rows as a padded batch, at least one column wide."""
+        lengths = self.lengths[rows]
+        width = max(1, int(lengths.max(initial=0)))
+        columns = np.arange(width)
+        mask = columns < lengths[:, None]
+        positions = self.starts[rows][:, None] + columns
+        if len(self.flat):
+            ids = np.where(mask, self.flat[np.minimum(positions, len(self.flat) - 1)], 0)
+        else:
+            ids = np.zeros(mask.shape, dtype=np.int64)
+        return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
+
+
+def batches_by_length(
+    query_lengths: Ids, document_lengths: Ids, max_tokens: int, max_pairs: int
+) -> list[Ids]:
+    """Pairs of similar length together, so that little is padded; longest pairs first.
+
+    Every batch holds at most `max_pairs` pairs and, padded, at most `max_tokens` tokens (a
+    single longer pair makes a batch of its own). Longest first: if memory is short, it
+    shows at once.
+    """
+    longest_first = np.lexsort((-query_lengths, -document_lengths))
+    queries, documents = query_lengths[longest_first], document_lengths[longest_first]
+    batches, start = [], 0
+    while start < len(longest_first):
+        # Sorted by document length: the first document is the widest, any query may be.
+        width = max(1, int(documents[start] + queries[start]))
+        room = max(1, min(max_pairs, max_tokens // width))
+        width = max(1, int(documents[start] + queries[start : start + room].max()))
+        room = max(1, min(room, max_tokens // width))
+        batches.append(longest_first[start : start + room])
+        start += room
+    return batches

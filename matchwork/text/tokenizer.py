@@ -1,0 +1,290 @@
+"""Tokenizers behind one protocol; the word tokenizer runs on the compiled `tokenizers`."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+import numpy as np
+import tokenizers
+from tokenizers import normalizers, pre_tokenizers
+from tokenizers.models import WordLevel
+
+from matchwork.config import build, to_table
+from matchwork.errors import ConfigError
+from matchwork.registry import Registry
+from matchwork.text.batch import Ids, TokenTable
+from matchwork.text.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary, word_hash
+
+_CHUNK = 4096  # texts per call into the compiled tokenizer: bounds the memory of its results
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Token(NamedTuple):
+    """A token as a person sees it: its text and its place [start, end) in code points."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Tokenizer(Protocol):
+    """Turns texts into ids; every token can be traced back to its place in the text."""
+
+    kind: ClassVar[str]
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids below this number are known words."""
+        ...
+
+    def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
+        """Token ids of every text."""
+        ...
+
+    def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
+        """The tokens behind the ids of one text, in the same order."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything needed to make an equal tokenizer."""
+        ...
+
+
+TOKENIZERS: Registry[type[Any]] = Registry("tokenizer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordTokenizerConfig:
+    """How text becomes words: split at white space and punctuation.
+
+    `punctuation` tokens are dropped or kept as words of their own; `stem` names a Snowball
+    language; `bigrams` adds every known pair of neighbouring words after the words.
+    """
+
+    lowercase: bool = True
+    strip_accents: bool = True
+    punctuation: Literal["drop", "keep"] = "drop"
+    stem: str | None = None
+    bigrams: bool = False
+
+
+@TOKENIZERS.register("word")
+class WordTokenizer:
+    """Words as ids; unknown words keep an id of their own (see `Vocabulary`)."""
+
+    kind: ClassVar[str] = "word"
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        config: WordTokenizerConfig | None = None,
+        surfaces: dict[str, int] | None = None,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.config = config or WordTokenizerConfig()
+        self._surfaces = surfaces if surfaces is not None else vocabulary.ids
+        self._splitter = _splitter(self.config, self._surfaces)
+        self._stem = _stemmer(self.config.stem)
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Iterable[str],
+        *,
+        vector_words: Iterable[str] = (),
+        min_count: int = 1,
+        max_words: int | None = None,
+        config: WordTokenizerConfig | None = None,
+        min_bigram_count: int = 2,
+    ) -> "WordTokenizer":
+        """Learn the words of the training texts; frequent first, equal counts by alphabet."""
+        config = config or WordTokenizerConfig()
+        stem = _stemmer(config.stem)
+        bare = _splitter(config, {word: i for i, word in enumerate(SPECIAL_WORDS)})
+        counts: Counter[str] = Counter()
+        pairs: Counter[tuple[str, str]] = Counter()
+        surface_stems: dict[str, str] = {}
+        for words in _split_all(bare, texts):
+            if stem:
+                for word in words:
+                    if word not in surface_stems:
+                        surface_stems[word] = stem(word)
+                words = [surface_stems[word] for word in words]
+            counts.update(words)
+            if config.bigrams:
+                pairs.update(pairwise(words))
+        kept = [word for word, count in _frequent_first(counts) if count >= min_count][:max_words]
+        if config.bigrams:
+            known = set(kept)
+            kept += [
+                f"{a} {b}"
+                for (a, b), count in _frequent_first(pairs)
+                if count >= min_bigram_count and a in known and b in known
+            ]
+        vocabulary = Vocabulary.merge(kept, vector_words)
+        surfaces = None
+        if stem:
+            surfaces = {word: index for index, word in enumerate(SPECIAL_WORDS)}
+            surfaces |= {s: vocabulary.ids[t] for s, t in surface_stems.items() if t in vocabulary}
+        return cls(vocabulary, config, surfaces)
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids below this number are known words."""
+        return len(self.vocabulary)
+
+    def words(self, text: str) -> list[str]:
+        """The normalised words of one text, before any look-up."""
+        (words,) = _split_all(self._splitter, [text])
+        return words
+
+    def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
+        """Token ids of every text."""
+        rows: list[Ids] = []
+        for chunk in _chunks(texts):
+            for text, encoding in zip(chunk, self._splitter.encode_batch(chunk), strict=True):
+                ids = np.array(encoding.ids, dtype=np.int64)
+                unknown = np.flatnonzero(ids == UNKNOWN)
+                if len(unknown):
+                    spans = _spans(text, encoding.offsets)
+                    ids[unknown] = [self._unknown_id(text[slice(*spans[i])]) for i in unknown]
+                rows.append(self._with_bigrams(ids) if self.config.bigrams else ids)
+        return TokenTable.from_rows(rows, max_length)
+
+    def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
+        """The tokens behind the ids of one text, in the same order."""
+        offsets = self._splitter.encode(_readable(text)).offsets
+        found = [Token(text[a:b], a, b) for a, b in _spans(text, offsets)]
+        if self.config.bigrams:
+            ids = self.encode([text])[0][: len(found)]
+            found += [
+                Token(text[found[i].start : found[i + 1].end], found[i].start, found[i + 1].end)
+                for i in self._bigram_positions(ids)
+            ]
+        return found[:max_length]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything needed to make an equal tokenizer."""
+        table = {
+            "kind": self.kind,
+            "config": to_table(self.config),
+            "vocabulary": self.vocabulary.to_json(),
+        }
+        if self._stem:
+            table["surfaces"] = self._surfaces
+        return table
+
+    @classmethod
+    def from_json(cls, table: dict[str, Any]) -> "WordTokenizer":
+        """The inverse of `to_json`."""
+        config = build(WordTokenizerConfig, table["config"], "tokenizer config")
+        return cls(Vocabulary.from_json(table["vocabulary"]), config, table.get("surfaces"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WordTokenizer.from_json, (self.to_json(),)  # the compiled parts do not pickle
+
+    def _unknown_id(self, surface: str) -> int:
+        word = self._splitter.normalizer.normalize_str(surface)
+        if not self._stem:
+            return len(self.vocabulary) + word_hash(word)
+        return self.vocabulary.id(self._stem(word))
+
+    @cached_property
+    def _bigrams(self) -> tuple[Ids, Ids]:
+        """Sorted keys `first * size + second` of the known bigrams, and their ids."""
+        size, ids = len(self.vocabulary), self.vocabulary.ids
+        found = [
+            (ids[a] * size + ids[b], index)
+            for index, (a, space, b) in enumerate(w.partition(" ") for w in self.vocabulary.words)
+            if space and a in ids and b in ids
+        ]
+        keys = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+        return keys[:, 0], keys[:, 1]
+
+    def _bigram_matches(self, ids: Ids) -> tuple[Ids, Ids]:
+        keys, bigram_ids = self._bigrams
+        size = len(self.vocabulary)
+        first, second = ids[:-1], ids[1:]
+        if not len(keys) or not len(first):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        known = (first < size) & (second < size)
+        wanted = np.where(known, first, 0) * size + np.where(known, second, 0)
+        slots = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        positions = np.flatnonzero((keys[slots] == wanted) & known)
+        return positions, bigram_ids[slots[positions]]
+
+    def _bigram_positions(self, ids: Ids) -> list[int]:
+        return [int(position) for position in self._bigram_matches(ids)[0]]
+
+    def _with_bigrams(self, ids: Ids) -> Ids:
+        return np.concatenate([ids, self._bigram_matches(ids)[1]])
+
+
+def _frequent_first(counts: Counter[Any]) -> list[tuple[Any, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _splitter(config: WordTokenizerConfig, ids: dict[str, int]) -> tokenizers.Tokenizer:
+    steps: list[Any] = [normalizers.NFD()] if config.strip_accents else [normalizers.NFC()]
+    if config.lowercase:
+        steps.append(normalizers.Lowercase())
+    if config.strip_accents:
+        steps.append(normalizers.StripAccents())
+    splitter = tokenizers.Tokenizer(WordLevel(ids, unk_token=SPECIAL_WORDS[UNKNOWN]))
+    splitter.normalizer = normalizers.Sequence(steps)
+    word = r"[\p{L}\p{M}\p{N}]+"
+    if config.punctuation == "drop":
+        pattern = tokenizers.Regex(word)
+        splitter.pre_tokenizer = pre_tokenizers.Split(pattern, "removed", invert=True)
+    else:
+        pattern = tokenizers.Regex(word + r"|[^\s\p{L}\p{M}\p{N}]")
+        splitter.pre_tokenizer = pre_tokenizers.Split(pattern, "removed", invert=True)
+    return splitter
+
+
+def _stemmer(language: str | None) -> Any:
+    if language is None:
+        return None
+    import Stemmer
+
+    if language not in Stemmer.algorithms():
+        known = ", ".join(Stemmer.algorithms())
+        raise ConfigError(f"no stemmer for {language!r}; known languages: {known}")
+    return Stemmer.Stemmer(language).stemWord
+
+
+def _readable(text: str) -> str:
+    """Half a surrogate pair (a text cut inside an emoji) cannot be UTF-8: replace it."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _spans(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Offsets that keep a word's last combining marks, which the splitter leaves out."""
+    if text.isascii():
+        return offsets
+    spans = []
+    limits = [start for start, _ in offsets[1:]] + [len(text)]
+    for (start, end), limit in zip(offsets, limits, strict=True):
+        while end < limit and unicodedata.category(text[end]).startswith("M"):
+            end += 1
+        spans.append((start, end))
+    return spans
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    iterator = map(_readable, texts)
+    while chunk := list(islice(iterator, _CHUNK)):
+        yield chunk
+
+
+def _split_all(splitter: tokenizers.Tokenizer, texts: Iterable[str]) -> Iterator[list[str]]:
+    normalize = splitter.normalizer.normalize_str if splitter.normalizer else str
+    split = splitter.pre_tokenizer.pre_tokenize_str if splitter.pre_tokenizer else None
+    assert split is not None
+    for text in texts:
+        yield [word for word, _ in split(normalize(_readable(text)))]

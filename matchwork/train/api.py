@@ -1,0 +1,57 @@
+"""`matchwork.train`: a matcher, a data set, done."""
+
+from pathlib import Path
+from typing import Any
+
+from matchwork.config import build
+from matchwork.data.dataset import Dataset
+from matchwork.models import MatchModel
+from matchwork.rank.matcher import Matcher
+from matchwork.train.config import TrainConfig
+from matchwork.train.fit import FitResult, fit
+from matchwork.train.measured import MeasuredSplit, Validator, calibrate
+from matchwork.train.module import OnEpoch
+from matchwork.train.samples import TrainingSet
+
+
+def train(
+    matcher: Matcher,
+    data: Dataset,
+    *,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = False,
+    on_epoch: OnEpoch | None = None,
+    **settings: Any,
+) -> FitResult:
+    """Train on the data set's `train` split, choose the epoch and calibrate on `dev`.
+
+    `settings` are fields of `TrainConfig`; the model's own defaults fill the rest.
+    """
+    config = train_config(matcher.model, settings)
+    samples = TrainingSet.from_split(
+        data["train"], matcher.tokenizer, matcher.max_query_length, matcher.max_document_length
+    )
+    dev = None
+    if "dev" in data.splits:
+        dev = MeasuredSplit(data["dev"], data.protocol, (config.dev_measure,), data.task)
+    result = fit(
+        matcher.model,
+        samples,
+        config,
+        seed=seed,
+        validate=None if dev is None else Validator(dev, matcher),
+        folder=folder,
+        resume=resume,
+        progress=progress,
+        on_epoch=on_epoch,
+    )
+    if dev is not None:
+        calibrate(matcher, dev)
+    return result
+
+
+def train_config(model: MatchModel, settings: dict[str, Any]) -> TrainConfig:
+    """The model's training defaults with the given settings on top."""
+    return build(TrainConfig, {**model.training_defaults, **settings}, "training settings")

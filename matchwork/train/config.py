@@ -1,0 +1,62 @@
+"""Everything that decides how a model is trained."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from matchwork.errors import ConfigError
+
+LossName: TypeAlias = Literal["cross-entropy", "squared", "hinge", "softmax"]
+NegativesName: TypeAlias = Literal["labelled", "own", "random", "hard", "replace", "in-batch"]
+GROUP_LOSSES = ("hinge", "softmax")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Settings of one training run.
+
+    `negatives` says what a positive pair is trained against: "labelled" (every labelled pair
+    as it is), or `num_negatives` drawn anew each epoch from the query's "own" candidates, at
+    "random" from all documents, from BM25's best wrong answers ("hard"), by putting a random
+    text on either side ("replace", as IASM does), or all other documents of the batch
+    ("in-batch"). `batch_size` counts positives (pairs, for "labelled").
+    """
+
+    loss: LossName = "cross-entropy"
+    margin: float = 1.0
+    negatives: NegativesName = "labelled"
+    num_negatives: int = 4
+    hard_depth: int = 50
+    optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    clip_norm: float | None = None
+    batch_size: int = 32
+    max_epochs: int = 10
+    patience: int | None = None
+    dev_measure: str = "RR"
+    precision: Literal["32", "64", "16-mixed", "bf16-mixed"] = "32"
+    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
+    devices: int = 1
+    checkpoint_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("num_negatives", "batch_size", "max_epochs", "devices", "hard_depth"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.learning_rate <= 0:
+            raise ConfigError(f"learning_rate must be positive, got {self.learning_rate}")
+        if self.patience is not None and self.patience < 1:
+            raise ConfigError(f"patience must be at least 1 epoch, got {self.patience}")
+        for name in ("margin", "weight_decay", "checkpoint_seconds"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.clip_norm is not None and self.clip_norm <= 0:
+            raise ConfigError(f"clip_norm must be positive, got {self.clip_norm}")
+        if self.loss in GROUP_LOSSES and self.negatives == "labelled":
+            raise ConfigError(
+                f"loss {self.loss!r} compares a positive with negatives, which "
+                'negatives = "labelled" does not give; use "own", "random", "hard", '
+                '"replace" or "in-batch"'
+            )
+        if self.negatives == "in-batch" and self.batch_size < 2:
+            raise ConfigError("in-batch negatives need a batch_size of at least 2, got 1")

@@ -1,0 +1,107 @@
+"""Length-bucketed batches of an epoch, from any position on.
+
+The batches of epoch e follow from (seed, e) alone. A run that was killed therefore continues
+with the very batch that was next, without any state of the loader on disk.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from matchwork.text import PairBatch
+from matchwork.text.batch import Ids
+from matchwork.train.samples import TrainingSet
+from matchwork.train.sampling import Groups, Sampler
+
+_POOL = 64  # batches sorted by length together: large enough to save padding, small to mix
+
+
+@dataclass(frozen=True, slots=True)
+class TrainBatch:
+    """Pairs in flat form; `labels` and `mask` are (groups, candidates).
+
+    With in-batch negatives there are as many pairs as groups, and every query meets every
+    document: the labels are then (groups, groups).
+    """
+
+    pairs: PairBatch
+    labels: Tensor
+    mask: Tensor
+
+    def to(self, device: torch.device | str) -> "TrainBatch":
+        """The same batch on another device."""
+        return TrainBatch(self.pairs.to(device), self.labels.to(device), self.mask.to(device))
+
+
+class EpochLoader:
+    """Iterating gives the rest of the current epoch; `position()` says which and from where."""
+
+    def __init__(
+        self,
+        samples: TrainingSet,
+        sampler: Sampler,
+        *,
+        batch_size: int,
+        seed: int,
+        in_batch: bool,
+        position: Callable[[], tuple[int, int]],
+        rank: int = 0,
+        num_ranks: int = 1,
+    ) -> None:
+        self.samples = samples
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.seed = seed
+        self.in_batch = in_batch
+        self.position = position
+        self.rank = rank
+        self.num_ranks = num_ranks
+        self.num_groups = len(sampler.draw(np.random.default_rng(0)).labels)
+
+    def __len__(self) -> int:
+        batches = -(-self.num_groups // self.batch_size)
+        return max(1, batches // self.num_ranks)
+
+    def __iter__(self) -> Iterator[TrainBatch]:
+        epoch, done = self.position()
+        rng = np.random.default_rng([self.seed, epoch])
+        groups = self.sampler.draw(rng)
+        batches = shuffled_buckets(self._lengths(groups), self.batch_size, rng)
+        mine = batches[self.rank :: self.num_ranks][: len(self)]
+        for chosen in mine[done:]:
+            yield self._batch(groups, chosen)
+
+    def _lengths(self, groups: Groups) -> Ids:
+        documents = self.samples.documents.lengths[groups.document_rows].max(axis=1)
+        queries = self.samples.queries.lengths[groups.query_rows].max(axis=1)
+        lengths: Ids = documents + queries
+        return lengths
+
+    def _batch(self, groups: Groups, chosen: Ids) -> TrainBatch:
+        query_rows, document_rows = groups.query_rows[chosen], groups.document_rows[chosen]
+        pairs = PairBatch(
+            self.samples.queries.gather(query_rows.ravel()),
+            self.samples.documents.gather(document_rows.ravel()),
+        )
+        labels, mask = groups.labels[chosen], groups.mask[chosen]
+        if self.in_batch:
+            labels = np.eye(len(chosen), dtype=np.float32)
+            # Another relevant document, or the same one again, is not a negative.
+            relevant = self.samples.is_positive(query_rows, document_rows.T)
+            mask = ~relevant | (labels > 0)
+        return TrainBatch(pairs, torch.from_numpy(labels), torch.from_numpy(mask))
+
+
+def shuffled_buckets(lengths: Ids, batch_size: int, rng: np.random.Generator) -> list[Ids]:
+    """Random batches of similar length: shuffle, sort within pools, cut, shuffle batches."""
+    order = rng.permutation(len(lengths))
+    pool = batch_size * _POOL
+    batches: list[Ids] = []
+    for start in range(0, len(order), pool):
+        part = order[start : start + pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
+    return [batches[i] for i in rng.permutation(len(batches))]

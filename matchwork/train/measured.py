@@ -1,0 +1,98 @@
+"""Measuring a scorer on a split: used on dev to choose, on test to report."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from matchwork.data.dataset import Split, Task
+from matchwork.errors import DataError
+from matchwork.evaluate import Evaluation, evaluate, evaluate_classification
+from matchwork.models import MatchModel
+from matchwork.rank.bm25 import BM25
+from matchwork.rank.calibration import Calibration
+from matchwork.rank.matcher import Matcher
+from matchwork.rank.ranking import Progress, rank_all
+from matchwork.types import Run, Scorer, Scores
+
+
+class MeasuredSplit:
+    """A split, how it is measured, and the candidates ranked for each query.
+
+    A collection has no candidates of its own: BM25's best `depth` documents are ranked, or
+    every document when `depth` is None.
+    """
+
+    def __init__(
+        self,
+        split: Split,
+        protocol: str,
+        measures: Sequence[str],
+        task: Task = "ranking",
+        depth: int | None = 50,
+    ) -> None:
+        self.split = split
+        self.protocol = protocol
+        self.measures = tuple(measures)
+        self.task = task
+        self.depth = depth
+
+    @cached_property
+    def first_stage(self) -> Run:
+        """BM25's ranking of a collection."""
+        index = BM25.fit(self.split.documents)
+        return index.retrieve(self.split.queries, top_k=self.depth or len(self.split.documents))
+
+    @cached_property
+    def candidates(self) -> Mapping[str, Sequence[str]] | None:
+        """What is ranked for each query."""
+        if self.split.candidates is not None or self.depth is None:
+            return self.split.candidates
+        return {query: tuple(found) for query, found in self.first_stage.items()}
+
+    def run(self, scorer: Scorer, progress: Progress | None = None) -> Run:
+        """Every candidate's score."""
+        split = self.split
+        return rank_all(scorer, split.queries, split.documents, self.candidates, progress=progress)
+
+    def evaluate(self, run: Run, calibration: Calibration | None = None) -> Evaluation:
+        """Rankings by their order; classifications by their calibrated probability."""
+        if self.task == "ranking":
+            return evaluate(run, self.split.qrels, self.measures, self.protocol)
+        scores, labels = self.scored_pairs(run)
+        calibration = calibration or Calibration.fit(scores, labels)
+        return evaluate_classification(
+            calibration.probability(scores), (labels > 0).astype(int), self.measures
+        )
+
+    def scored_pairs(self, run: Run) -> tuple[Scores, np.ndarray]:
+        """Scores and labels of all ranked pairs, in one line."""
+        rows = [
+            (score, self.split.label(query, document))
+            for query, scores in run.items()
+            for document, score in scores.items()
+        ]
+        table = np.array(rows, dtype=np.float64).reshape(-1, 2)
+        return table[:, 0], table[:, 1].astype(np.int64)
+
+
+class Validator:
+    """What training calls after every epoch: the model's measures on dev."""
+
+    def __init__(self, dev: MeasuredSplit, matcher: Matcher) -> None:
+        self.dev = dev
+        self.matcher = matcher
+
+    def __call__(self, model: MatchModel) -> dict[str, float]:
+        """Dev measures of the model as it is now."""
+        self.matcher.model = model
+        return self.dev.evaluate(self.dev.run(self.matcher)).values
+
+
+def calibrate(matcher: Matcher, dev: MeasuredSplit) -> None:
+    """Fit the matcher's probabilities on dev; left out when dev has one class only."""
+    scores, labels = dev.scored_pairs(dev.run(matcher))
+    try:
+        matcher.calibration = Calibration.fit(scores, labels)
+    except DataError:
+        matcher.calibration = None

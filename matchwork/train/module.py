@@ -1,0 +1,251 @@
+"""The Lightning side of training: one step, and what is kept after it."""
+
+import csv
+import io
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import lightning.pytorch as pl
+import torch
+from safetensors.torch import save as to_safetensors
+from torch import Tensor
+
+from matchwork.errors import TrainingError
+from matchwork.files import write_beside, write_text
+from matchwork.models import MatchModel
+from matchwork.train.config import TrainConfig
+from matchwork.train.loader import EpochLoader, TrainBatch
+from matchwork.train.losses import LOSSES
+from matchwork.train.samples import TrainingSet
+from matchwork.train.sampling import SAMPLERS, Sampler
+from matchwork.train.state import BEST, HISTORY, LAST, TrainState, save_checkpoint
+
+Validate: TypeAlias = Callable[[MatchModel], Mapping[str, float]]
+OnEpoch: TypeAlias = Callable[[Mapping[str, float]], None]
+_OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "adagrad": torch.optim.Adagrad,
+    "sgd": torch.optim.SGD,
+}
+LOG_EVERY = 20  # steps
+
+
+def trained_tensors(model: MatchModel) -> dict[str, Tensor]:
+    """The state without what training never changes (frozen word vectors are large)."""
+    frozen = {f"encoder.{name}" for name in model.encoder.frozen_names()}
+    return {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in model.state_dict().items()
+        if name not in frozen
+    }
+
+
+class TrainingModule(pl.LightningModule):
+    """Scores groups of pairs and asks the loss."""
+
+    def __init__(
+        self,
+        model: MatchModel,
+        samples: TrainingSet,
+        config: TrainConfig,
+        seed: int,
+        checkpoint: dict[str, Any] | None,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.samples = samples
+        self.settings = config
+        self.seed = seed
+        self.state = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
+        self._resume = checkpoint
+        self._loss = LOSSES[config.loss](config)
+        self._sampler: Sampler = SAMPLERS[config.negatives](samples, config)
+
+    def train_dataloader(self) -> EpochLoader:
+        """Batches of the current epoch, shared out between the devices."""
+        return EpochLoader(
+            self.samples,
+            self._sampler,
+            batch_size=self.settings.batch_size,
+            seed=self.seed,
+            in_batch=self.settings.negatives == "in-batch",
+            position=self.state.position,
+            rank=self.trainer.global_rank,
+            num_ranks=self.trainer.world_size,
+        )
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """The optimiser, where it left off when resuming."""
+        optimizer = _OPTIMIZERS[self.settings.optimizer](
+            [p for p in self.model.parameters() if p.requires_grad],
+            lr=self.settings.learning_rate,
+            weight_decay=self.settings.weight_decay,
+        )
+        if self._resume:
+            self.model.load_state_dict(self._resume["model"], strict=False)
+            optimizer.load_state_dict(self._resume["optimizer"])
+        return optimizer
+
+    def on_train_start(self) -> None:
+        """Random numbers go on where they stopped."""
+        if self._resume:
+            _set_random_state(self._resume["random"])
+            if self._resume["precision"]:
+                self.trainer.precision_plugin.load_state_dict(self._resume["precision"])
+            self._resume = None
+
+    def transfer_batch_to_device(
+        self, batch: TrainBatch, device: torch.device, dataloader_idx: int
+    ) -> TrainBatch:
+        """Ids, masks and labels to where the model is."""
+        return batch.to(device)
+
+    def training_step(self, batch: TrainBatch, batch_idx: int) -> Tensor:
+        """Loss of one batch; a loss that is not finite stops training."""
+        if self.settings.negatives == "in-batch":
+            query = self.model.encode(batch.pairs.query)
+            scores = self.model.match_all(query, self.model.encode(batch.pairs.document))
+        else:
+            scores = self.model(batch.pairs).scores.view_as(batch.labels)
+        loss: Tensor = self._loss(scores, batch.labels, batch.mask)
+        value = float(loss.detach())
+        if not torch.isfinite(loss):
+            raise TrainingError(_not_finite(f"the loss is {value}", self.state))
+        self.state.loss_sum += value
+        self.log("loss", value, prog_bar=True, logger=False)
+        return loss
+
+    def checkpoint_tensors(self) -> dict[str, Any]:
+        """What a checkpoint holds beside the state."""
+        return {
+            "model": trained_tensors(self.model),
+            "optimizer": self.trainer.optimizers[0].state_dict(),
+            "random": _random_state(),
+            "precision": self.trainer.precision_plugin.state_dict(),
+        }
+
+
+def _not_finite(what: str, state: TrainState) -> str:
+    return (
+        f"{what} at step {state.step + 1} (epoch {state.epoch + 1}); training stopped and the "
+        "last good checkpoint was kept. Lower the learning rate, set clip_norm, or check the "
+        "input vectors."
+    )
+
+
+def _random_state() -> dict[str, Any]:
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def _set_random_state(state: dict[str, Any]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(state["cuda"])
+
+
+class Keeper(pl.callbacks.Checkpoint):
+    """Measures on dev after every epoch, keeps the best weights, checkpoints, stops early."""
+
+    def __init__(
+        self,
+        folder: Path,
+        config: TrainConfig,
+        fingerprint: str,
+        validate: Validate | None,
+        on_epoch: OnEpoch | None,
+    ) -> None:
+        self.folder = folder
+        self.config = config
+        self.fingerprint = fingerprint
+        self.validate = validate
+        self.on_epoch = on_epoch
+        self._epoch_began = self._saved_at = time.monotonic()
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Start the clock."""
+        self._epoch_began = time.monotonic()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Count, log, and checkpoint when the last one is old."""
+        state: TrainState = pl_module.state
+        state.batch += 1
+        state.step += 1
+        if state.step % LOG_EVERY == 0:
+            self._log(trainer, {"loss": state.loss_sum / state.batch}, state.step)
+        if time.monotonic() - self._saved_at >= self.config.checkpoint_seconds:
+            self._checkpoint(trainer, pl_module)
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
+        """Dev measure, best weights, history, checkpoint; in this order."""
+        state: TrainState = pl_module.state
+        self._require_finite(pl_module)
+        record: dict[str, float] = {
+            "epoch": state.epoch + 1,
+            "loss": state.loss_sum / max(1, state.batch),
+        }
+        record |= self._measure(trainer, pl_module)
+        value = record.get(self.config.dev_measure)
+        improved = value is None or state.best_value is None or value > state.best_value
+        if improved:
+            state.best_value, state.best_epoch = value, state.epoch + 1
+        record["best"] = float(improved)
+        record["seconds"] = round(time.monotonic() - self._epoch_began, 3)
+        state.history.append(record)
+        state.epoch, state.batch, state.loss_sum = state.epoch + 1, 0, 0.0
+        waited = state.epoch - state.best_epoch
+        patience = self.config.patience
+        state.finished = state.epoch >= self.config.max_epochs or (
+            patience is not None and waited >= patience
+        )
+        if trainer.is_global_zero:
+            if improved:
+                with write_beside(self.folder / BEST, "wb") as stream:
+                    stream.write(to_safetensors(trained_tensors(pl_module.model)))
+            write_text(self.folder / HISTORY, _as_csv(state.history))
+        self._log(trainer, record, state.step)
+        self._checkpoint(trainer, pl_module)
+        if self.on_epoch and trainer.is_global_zero:
+            self.on_epoch(record)
+        trainer.should_stop = state.finished
+
+    def _measure(self, trainer: pl.Trainer, pl_module: Any) -> dict[str, float]:
+        if self.validate is None:
+            return {}
+        measured: dict[str, float] = {}
+        if trainer.is_global_zero:
+            measured = dict(self.validate(pl_module.model))
+        return dict(trainer.strategy.broadcast(measured))
+
+    def _checkpoint(self, trainer: pl.Trainer, pl_module: Any) -> None:
+        self._require_finite(pl_module)
+        if trainer.is_global_zero:
+            tensors = pl_module.checkpoint_tensors()
+            save_checkpoint(self.folder, pl_module.state, tensors, self.fingerprint)
+        self._saved_at = time.monotonic()
+
+    def _require_finite(self, pl_module: Any) -> None:
+        for name, parameter in pl_module.model.named_parameters():
+            if parameter.requires_grad and not bool(torch.isfinite(parameter).all()):
+                state: TrainState = pl_module.state
+                kept = self.folder / LAST
+                what = f"parameter {name!r} is no longer finite (checkpoint: {kept})"
+                raise TrainingError(_not_finite(what, state))
+
+    def _log(self, trainer: pl.Trainer, record: Mapping[str, float], step: int) -> None:
+        for logger in trainer.loggers:
+            logger.log_metrics(dict(record), step=step)
+
+
+def _as_csv(history: list[dict[str, float]]) -> str:
+    stream = io.StringIO()
+    names = list(dict.fromkeys(name for record in history for name in record))
+    writer = csv.DictWriter(stream, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(history)
+    return stream.getvalue()

@@ -1,0 +1,60 @@
+"""Where a training run stands, and how that is kept on disk."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from matchwork.errors import ConfigError, FolderError
+from matchwork.files import write_beside
+
+LAST, BEST, HISTORY = "last.ckpt", "best.safetensors", "history.csv"
+
+
+@dataclass
+class TrainState:
+    """Position, running loss and what has been best on dev; grows by one record per epoch."""
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    best_value: float | None = None
+    best_epoch: int = 0
+    finished: bool = False
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    def position(self) -> tuple[int, int]:
+        """The epoch under way and how many of its batches are done."""
+        return self.epoch, self.batch
+
+
+def save_checkpoint(
+    folder: Path,
+    state: TrainState,
+    tensors: dict[str, Any],
+    fingerprint: str,
+) -> None:
+    """Write everything needed to go on, in one file that is whole or absent."""
+    with write_beside(folder / LAST, "wb") as stream:
+        torch.save({"fingerprint": fingerprint, "state": asdict(state), **tensors}, stream)
+
+
+def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:
+    """The last checkpoint, None when there is none yet; only plain tensors are read."""
+    path = folder / LAST
+    if not path.exists():
+        return None
+    try:
+        content: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+    except Exception as error:
+        raise FolderError(
+            f"{path}: the checkpoint cannot be read ({error}); delete it to start again"
+        ) from error
+    if content["fingerprint"] != fingerprint:
+        raise ConfigError(
+            f"{path} belongs to other settings or data; resume with the recipe that began the "
+            "run, or choose another --out"
+        )
+    return content

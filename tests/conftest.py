@@ -1,0 +1,72 @@
+"""Fixtures of the whole suite: small real matchers, quick and repeatable everywhere."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import settings
+
+from matchwork.encode import WordEmbedding
+from matchwork.models import MODELS, MatchModel
+from matchwork.rank import Matcher
+from matchwork.text import WordTokenizer
+
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("suite")
+torch.set_num_threads(1)
+
+PAIRS = [
+    ("who wrote hamlet", "the play was written by shakespeare"),
+    ("where is the louvre", "a large museum in the centre of paris"),
+    ("how tall is everest", "the mountain rises 8849 metres above the sea"),
+    ("what do pandas eat", "bamboo almost nothing but bamboo"),
+    ("why is the sky blue", "air scatters short waves of light more than long ones"),
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    root = os.environ.get("MATCHWORK_DATA")
+    if root and Path(root).is_dir():
+        return
+    for item in items:
+        if item.get_closest_marker("shared_data"):
+            item.add_marker(pytest.mark.skip(reason="MATCHWORK_DATA names no folder"))
+
+
+@pytest.fixture(scope="session")
+def pairs() -> list[tuple[str, str]]:
+    """Questions and answers with hardly a word in common."""
+    return PAIRS
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> WordTokenizer:
+    return WordTokenizer.fit(text for pair in PAIRS for text in pair)
+
+
+@pytest.fixture
+def tiny_model(tokenizer: WordTokenizer) -> Callable[..., MatchModel]:
+    """Any registered model on small trainable vectors: `tiny_model(name, seed=0, **config)`."""
+
+    def make(name: str, seed: int = 0, dim: int = 8, **config: Any) -> MatchModel:
+        torch.manual_seed(seed)
+        entry = MODELS[name]
+        encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=dim, trainable=True)
+        return entry.model(entry.config(config), encoder).eval()
+
+    return make
+
+
+@pytest.fixture
+def tiny_matcher(
+    tokenizer: WordTokenizer, tiny_model: Callable[..., MatchModel]
+) -> Callable[..., Matcher]:
+    """The same with its tokenizer: `tiny_matcher(name, seed=0, **config)`."""
+
+    def make(name: str, seed: int = 0, dim: int = 8, **config: Any) -> Matcher:
+        return Matcher(tokenizer, tiny_model(name, seed, dim, **config))
+
+    return make

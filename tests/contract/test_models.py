@@ -1,0 +1,278 @@
+"""What every registered model promises; a new model is covered by registering it."""
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from matchwork.config import to_table
+from matchwork.encode import Encoded
+from matchwork.interact import Interaction, WordWeights
+from matchwork.models import MODELS, MatchModel
+from matchwork.rank import Matcher
+from matchwork.text import PairBatch, Sequences, WordTokenizer
+
+DIM = 8
+EXACT = {"rtol": 1e-11, "atol": 1e-11}  # float64, up to the order of summation
+QUERY_LENGTHS, DOCUMENT_LENGTHS = (3, 1, 5, 2), (4, 6, 1, 3)
+
+Make = Callable[..., MatchModel]
+
+pytestmark = pytest.mark.parametrize("name", list(MODELS))
+
+
+def test_the_registry_is_not_empty(name: str) -> None:
+    assert issubclass(MODELS[name].model, MatchModel)
+
+
+def encoded(lengths: tuple[int, ...], seed: int, width: int | None = None) -> Encoded:
+    generator = torch.Generator().manual_seed(seed)
+    shape = (len(lengths), max(lengths), DIM)
+    vectors = torch.randn(shape, generator=generator, dtype=torch.float64)
+    mask = torch.arange(shape[1]) < torch.tensor(lengths)[:, None]
+    return Encoded(vectors, mask)
+
+
+def two_sides() -> tuple[Encoded, Encoded]:
+    return encoded(QUERY_LENGTHS, seed=1), encoded(DOCUMENT_LENGTHS, seed=2)
+
+
+def token_batch(tokenizer: WordTokenizer, pairs: list[tuple[str, str]]) -> PairBatch:
+    sides = [tokenizer.encode(list(texts)) for texts in zip(*pairs, strict=True)]
+    query, document = (side.gather(np.arange(len(pairs))) for side in sides)
+    return PairBatch(query, document)
+
+
+def choose(side: Encoded, rows: list[int] | Tensor) -> Encoded:
+    return Encoded(side.vectors[rows], side.mask[rows])
+
+
+@pytest.mark.parametrize("garbage_id", [1, 3, 10**12, -100])
+def test_padding_ids_change_nothing(
+    name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list, garbage_id: int
+) -> None:
+    model = tiny_model(name).double()
+    batch = token_batch(tokenizer, pairs)
+
+    def widen(side: Sequences) -> Sequences:
+        extra = torch.full((len(side), 3), garbage_id)
+        ids = torch.cat([side.ids.masked_fill(~side.mask, garbage_id), extra], dim=1)
+        return Sequences(ids, torch.cat([side.mask, extra != garbage_id], dim=1))
+
+    wider = PairBatch(widen(batch.query), widen(batch.document))
+    torch.testing.assert_close(model(wider).scores, model(batch).scores, **EXACT)
+
+
+@pytest.mark.parametrize("garbage", [7.0, -1e30, float("inf"), float("nan")])
+def test_padding_vectors_change_nothing(name: str, tiny_model: Make, garbage: float) -> None:
+    model = tiny_model(name).double()
+    query, document = two_sides()
+
+    def widen(side: Encoded, columns: int) -> Encoded:
+        extra = side.vectors.new_full((len(side), columns, DIM), garbage)
+        vectors = side.vectors.masked_fill(~side.mask.unsqueeze(-1), garbage)
+        mask = torch.cat([side.mask, side.mask.new_zeros(len(side), columns)], dim=1)
+        return Encoded(torch.cat([vectors, extra], dim=1), mask)
+
+    expected = model.match(query, document).scores
+    for columns in ((2, 0), (0, 3), (9, 1)):
+        wider = model.match(widen(query, columns[0]), widen(document, columns[1])).scores
+        torch.testing.assert_close(wider, expected, **EXACT)
+
+
+def test_batch_order_and_batch_mates_change_nothing(name: str, tiny_model: Make) -> None:
+    model = tiny_model(name).double()
+    query, document = two_sides()
+    scores = model.match(query, document).scores
+    assert len(set(scores.tolist())) == len(scores)  # otherwise order could not show
+    turned = [2, 0, 3, 1]
+    permuted = model.match(choose(query, turned), choose(document, turned)).scores
+    torch.testing.assert_close(permuted, scores[turned], **EXACT)
+    for row in range(len(scores)):
+        q, d = choose(query, [row]), choose(document, [row])
+        width_q, width_d = int(q.mask.sum()), int(d.mask.sum())
+        alone = model.match(
+            Encoded(q.vectors[:, :width_q], q.mask[:, :width_q]),
+            Encoded(d.vectors[:, :width_d], d.mask[:, :width_d]),
+        )
+        torch.testing.assert_close(alone.scores, scores[[row]], **EXACT)
+
+
+def test_every_parameter_gets_a_gradient(
+    name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
+) -> None:
+    model = tiny_model(name).double()
+    scores = model(token_batch(tokenizer, pairs)).scores
+    (scores * torch.arange(1.0, len(scores) + 1)).sum().backward()
+    for label, parameter in model.named_parameters():
+        assert parameter.grad is not None, f"{label} is not part of the score"
+        assert torch.isfinite(parameter.grad).all(), label
+        assert parameter.grad.abs().max() > 0, f"{label} gets no gradient"
+
+
+def test_padded_inputs_get_exactly_no_gradient(name: str, tiny_model: Make) -> None:
+    model = tiny_model(name).double()
+    leaves = []
+    sides = []
+    for side in two_sides():
+        leaf = side.vectors.masked_fill(~side.mask.unsqueeze(-1), 3.0).requires_grad_()
+        leaves.append((leaf, side.mask))
+        sides.append(Encoded(leaf, side.mask))
+    model.match(*sides).scores.sum().backward()
+    for leaf, mask in leaves:
+        assert leaf.grad is not None
+        assert (leaf.grad[~mask] == 0).all()
+        assert leaf.grad[mask].abs().max() > 0
+
+
+def test_overfits_a_handful_of_pairs(
+    name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
+) -> None:
+    """Answers are dealt out wrongly on purpose: no likeness of words can help."""
+    model = tiny_model(name, dim=16).train()
+    batch = token_batch(tokenizer, pairs)
+    wanted = torch.roll(torch.arange(len(pairs)), 1)
+
+    def solved(margin: float) -> bool:
+        with torch.no_grad():
+            table = model.match_all(model.encode(batch.query), model.encode(batch.document))
+        best = table[torch.arange(len(pairs)), wanted]
+        others = table.masked_fill(torch.nn.functional.one_hot(wanted).bool(), -torch.inf)
+        return bool((best > others.amax(dim=1) + margin).all())
+
+    assert not solved(0.0)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(300):
+        table = model.match_all(model.encode(batch.query), model.encode(batch.document))
+        best = table[torch.arange(len(pairs)), wanted][:, None]
+        hinge = (0.2 - best + table).clamp_min(0.0)
+        loss = hinge.masked_fill(torch.nn.functional.one_hot(wanted).bool(), 0.0).sum()
+        if loss.item() == 0:
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert solved(0.1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_save_and_load_is_equal_to_the_last_bit(
+    name: str, tiny_matcher: Callable[..., Matcher], pairs: list, tmp_path, dtype: torch.dtype
+) -> None:
+    matcher = tiny_matcher(name)
+    matcher.model.to(dtype)
+    matcher.save(tmp_path / "matcher")
+    again = Matcher.load(tmp_path / "matcher")
+    assert again.name == matcher.name
+    assert again.model.config == matcher.model.config
+    state, restored = matcher.model.state_dict(), again.model.state_dict()
+    assert state.keys() == restored.keys()
+    for key, tensor in state.items():
+        assert restored[key].dtype == dtype
+        assert torch.equal(tensor, restored[key]), key
+    assert np.array_equal(again.score(pairs), matcher.score(pairs))
+    assert {k for k, p in again.model.named_parameters() if p.requires_grad} == {
+        k for k, p in matcher.model.named_parameters() if p.requires_grad
+    }
+
+
+def test_config_survives_json(name: str) -> None:
+    config = MODELS[name].config({})
+    table = json.loads(json.dumps(to_table(config)))
+    assert MODELS[name].config(table) == config
+
+
+def test_same_seed_same_weights_and_scores(
+    name: str, tiny_matcher: Callable[..., Matcher], pairs: list
+) -> None:
+    first, second = tiny_matcher(name, seed=5), tiny_matcher(name, seed=5)
+    state = second.model.state_dict()
+    assert all(torch.equal(value, state[key]) for key, value in first.model.state_dict().items())
+    assert np.array_equal(first.score(pairs), second.score(pairs))
+    assert np.array_equal(first.score(pairs), first.score(pairs))
+
+
+def test_evidence_has_the_shape_of_the_texts(name: str, tiny_model: Make) -> None:
+    query, document = two_sides()
+    evidence = tiny_model(name).double().match(query, document).evidence
+    assert evidence, "a model shows at least one table"
+    widths = {"query": max(QUERY_LENGTHS), "document": max(DOCUMENT_LENGTHS)}
+    cells = query.mask[:, :, None] & document.mask[:, None, :]
+    for label, table in evidence.items():
+        if isinstance(table, Interaction):
+            assert table.values.shape == (len(query), widths["query"], widths["document"]), label
+            assert torch.equal(table.mask, cells), label
+        else:
+            assert isinstance(table, WordWeights)
+            assert table.values.shape == (len(query), widths[table.side]), label
+            side = query if table.side == "query" else document
+            assert torch.equal(table.mask, side.mask), label
+        assert (table.values[~table.mask] == 0).all(), label
+        assert torch.isfinite(table.values).all(), label
+
+
+@pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
+def test_empty_texts_have_a_finite_score(
+    name: str, tiny_model: Make, lengths: tuple[int, int]
+) -> None:
+    model = tiny_model(name).double()
+    sides = []
+    for length in lengths:
+        ids = torch.tensor([[2, 3, 4], [5, 2, 3]])
+        mask = torch.tensor([[True] * 3, [True] * length + [False] * (3 - length)])
+        sides.append(Sequences(ids, mask))
+    scores = model(PairBatch(*sides)).scores
+    assert torch.isfinite(scores).all()
+    scores.sum().backward()
+    for label, parameter in model.named_parameters():
+        assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), label
+
+
+def test_empty_texts_through_the_matcher(
+    name: str, tiny_matcher: Callable[..., Matcher], pairs: list
+) -> None:
+    matcher = tiny_matcher(name)
+    mixed = [("", ""), pairs[0], ("", "words"), ("words", " \t\n"), pairs[1]]
+    scores = matcher.score(mixed)
+    assert np.isfinite(scores).all()
+    expected = matcher.score([pairs[0], pairs[1]])
+    np.testing.assert_allclose(scores[[1, 4]], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_precision_follows_the_weights(
+    name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
+) -> None:
+    batch = token_batch(tokenizer, pairs)
+    single, double = tiny_model(name)(batch).scores, tiny_model(name).double()(batch).scores
+    assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
+    torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-4)
+
+
+def test_forward_is_encode_then_match(
+    name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
+) -> None:
+    model = tiny_model(name).double()
+    batch = token_batch(tokenizer, pairs)
+    apart = model.match(model.encode(batch.query), model.encode(batch.document))
+    output = model(batch)
+    assert output.scores.shape == (len(pairs),)
+    assert torch.equal(output.scores, apart.scores)
+    assert output.evidence.keys() == apart.evidence.keys()
+
+
+def test_match_all_is_every_pair(name: str, tiny_model: Make) -> None:
+    model = tiny_model(name).double()
+    query, document = encoded((3, 1, 5), seed=3), encoded((4, 6), seed=4)
+    table = model.match_all(query, document)
+    assert table.shape == (3, 2)
+    for i in range(3):
+        for j in range(2):
+            one = model.match(choose(query, [i]), choose(document, [j])).scores
+            torch.testing.assert_close(table[i, j], one[0], **EXACT)
+
+
+def test_training_defaults_are_plain_values(name: str) -> None:
+    json.dumps(dict(MODELS[name].model.training_defaults))

@@ -1,0 +1,92 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matchwork.errors import ConfigError, DataError
+from matchwork.rank import BM25, rank, rank_all
+from matchwork.types import Document, Scorer
+
+
+class SharedLetters:
+    """Counts common letters; remembers how many pairs came in each call."""
+
+    name = "letters"
+
+    def __init__(self):
+        self.calls = []
+
+    def score(self, pairs):
+        pairs = list(pairs)
+        self.calls.append(len(pairs))
+        return np.array([float(len(set(q) & set(d))) for q, d in pairs])
+
+    def rank(self, query, documents, top_k=None):
+        return rank(self, query, documents, top_k)
+
+
+QUERIES = {"q1": "abc", "q2": "xyz"}
+DOCUMENTS = {"d1": "ab", "d2": "xy", "d3": "cz"}
+
+
+def test_texts_are_named_by_their_position():
+    ranking = rank(SharedLetters(), "abc", ["x", "abc", "ab"])
+    assert [(hit.rank, hit.score, hit.document.id) for hit in ranking] == [
+        (1, 3.0, "1"),
+        (2, 2.0, "2"),
+        (3, 0.0, "0"),
+    ]
+    assert ranking[0].document.text == "abc"
+
+
+def test_documents_keep_their_id_and_top_k_cuts():
+    documents = [Document("one", "x"), Document("two", "ab")]
+    (best,) = rank(SharedLetters(), "abc", documents, top_k=1)
+    assert best.document == documents[1]
+    assert rank(SharedLetters(), "abc", []) == []
+    with pytest.raises(ConfigError, match="top_k must be at least 1, got 0"):
+        rank(SharedLetters(), "abc", documents, top_k=0)
+
+
+@given(texts=st.lists(st.text("abc", max_size=4), max_size=12))
+def test_a_ranking_falls_and_loses_nothing(texts):
+    ranking = rank(SharedLetters(), "ab", texts)
+    assert sorted(hit.document.id for hit in ranking) == sorted(map(str, range(len(texts))))
+    assert all(above.score >= below.score for above, below in pairwise(ranking))
+    assert [hit.rank for hit in ranking] == list(range(1, len(texts) + 1))
+
+
+def test_all_queries_are_scored_in_large_calls():
+    scorer, told = SharedLetters(), []
+    candidates = {"q1": ("d1", "d3"), "q2": ("d2", "d3")}
+    run = rank_all(
+        scorer,
+        QUERIES,
+        DOCUMENTS,
+        candidates,
+        window=3,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert run == {"q1": {"d1": 2.0, "d3": 1.0}, "q2": {"d2": 2.0, "d3": 1.0}}
+    assert scorer.calls == [3, 1]
+    assert told == [(3, 4), (4, 4)]
+
+
+def test_without_candidates_every_document_is_ranked():
+    run = rank_all(SharedLetters(), QUERIES, DOCUMENTS)
+    assert {query: set(scores) for query, scores in run.items()} == {
+        "q1": set(DOCUMENTS),
+        "q2": set(DOCUMENTS),
+    }
+    assert rank_all(SharedLetters(), QUERIES, DOCUMENTS, {"q1": ("d1",)})["q2"] == {}
+
+
+def test_an_unknown_candidate_is_named():
+    with pytest.raises(DataError, match="query 'q1' has candidate 'd9', which is not among the 3"):
+        rank_all(SharedLetters(), QUERIES, DOCUMENTS, {"q1": ("d1", "d9")})
+
+
+def test_bm25_is_a_scorer():
+    assert isinstance(BM25.fit(["a"]), Scorer)
