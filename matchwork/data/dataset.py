@@ -62,9 +62,18 @@ class Split:
                 )
 
     @cached_property
+    def labelled_documents(self) -> dict[str, str]:
+        """The documents that occur in `pairs`; of a collection, only the judged ones."""
+        if self.candidates is None:
+            names = (name for judged in self.qrels.values() for name in judged)
+        else:
+            names = (name for pool in self.candidates.values() for name in pool)
+        return {name: self.documents[name] for name in dict.fromkeys(names)}
+
+    @cached_property
     def texts(self) -> list[str]:
-        """All distinct texts of this split: queries, then documents, in file order."""
-        return list(dict.fromkeys([*self.queries.values(), *self.documents.values()]))
+        """All distinct texts to learn from: queries, then labelled documents, in file order."""
+        return list(dict.fromkeys([*self.queries.values(), *self.labelled_documents.values()]))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Pictures of one explanation: words against words, and texts with their words marked."""
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +55,9 @@ def heat_map(
         .properties(
             width=alt.Step(CELL),
             height=alt.Step(CELL),
-            title=alt.TitleParams(evidence_title(name), subtitle=_left_out(values, rows, columns)),
+            title=alt.TitleParams(
+                evidence_title(name), subtitle=_left_out(values, rows, columns) or alt.Undefined
+            ),
         )
     )
     return chart
@@ -68,10 +71,10 @@ def word_strip(explanation: Explanation, side: Side) -> "Chart | None":
     text = explanation.query if side == "query" else explanation.document
     if found is None or not text.strip():
         return None
-    name, values = found
+    meaning, values = found
     letters = _layout(segments(text, explanation.tokens(side), values))
     shown = letters[-1]["line"] + 1 if letters else 1
-    cut = f", first {MAX_LETTERS:,} of {len(text):,} letters" if len(text) > MAX_LETTERS else ""
+    cut = f", first {MAX_LETTERS:,} of {len(text):,} characters" if len(text) > MAX_LETTERS else ""
     base = alt.Chart(alt.InlineData(values=letters)).encode(
         x=alt.X("start:Q", axis=None, scale=alt.Scale(domain=[0, LINE], nice=False)),
         y=alt.Y("line:O", axis=None),
@@ -82,10 +85,8 @@ def word_strip(explanation: Explanation, side: Side) -> "Chart | None":
         color=alt.Color("colour:N", scale=None),
     )
     words = base.mark_text(align="left", font="monospace", fontSize=12, color="currentColor")
-    title = alt.TitleParams(
-        f"{side.capitalize()}{cut}", subtitle=[evidence_title(name)], fontSize=13
-    )
-    return alt.layer(marks, words.encode(text="text:N")).properties(
+    title = alt.TitleParams(f"{side.capitalize()}{cut}", subtitle=meaning, fontSize=13)
+    return alt.layer(marks, words.encode(x="ink:Q", text="text:N")).properties(
         width=LINE * LETTER, height=shown * LINE_HEIGHT, title=title
     )
 
@@ -95,7 +96,7 @@ def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
     import altair as alt
 
     strips = [word_strip(explanation, "query"), word_strip(explanation, "document")]
-    sheets: list[Any] = [strip for strip in strips if strip is not None]
+    sheets: list[Chart] = [strip for strip in strips if strip is not None]
     sheets += heat_maps(explanation, max_words)
     chance = explanation.probability
     headline = f"{explanation.model}: score {explanation.score:.4f}" + (
@@ -104,9 +105,16 @@ def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
     if not sheets:
         note = alt.Chart(alt.InlineData(values=[{"text": "no words to show"}])).mark_text()
         sheets = [note.encode(text="text:N")]
-    return alt.vconcat(*sheets, spacing=24).properties(
-        title=alt.TitleParams(headline, fontSize=16, offset=14)
-    )
+    return stack(sheets).properties(title=alt.TitleParams(headline, fontSize=16, offset=14))
+
+
+def stack(charts: list["Chart"]) -> "alt.VConcatChart":
+    """Charts one below the other, each with colours of its own."""
+    import altair as alt
+
+    stacked: alt.VConcatChart
+    stacked = alt.vconcat(*charts, spacing=24).resolve_scale(color="independent")
+    return stacked
 
 
 def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Chart"]:
@@ -166,11 +174,15 @@ def _layout(parts: list[Segment]) -> list[dict[str, Any]]:
             if used >= MAX_LETTERS:
                 return placed
             used += len(piece)
-            if column + len(piece) > LINE:
+            if column + len(piece.rstrip()) > LINE:
                 line, column = line + 1, 0
+            if column == 0:
+                piece = piece.lstrip()
             placed.append(
                 {
-                    "text": " ".join(piece.splitlines()),
+                    # Drawings drop space around a text and shrink space inside it.
+                    "text": re.sub(r"\s", "\N{NO-BREAK SPACE}", piece.strip()),
+                    "ink": column + len(piece) - len(piece.lstrip()),
                     "line": line,
                     "start": column,
                     "end": column + len(piece),

@@ -16,6 +16,7 @@ INK = "currentColor"
 _CONFIG: dict[str, Any] = {
     "background": "transparent",
     "font": FONT,
+    "padding": 16,  # a browser's font may be wider than the one measured here
     "view": {"stroke": None},
     "title": {"color": INK, "subtitleColor": INK, "anchor": "start", "fontSize": 14, "offset": 8},
     "axis": {
@@ -55,7 +56,7 @@ def to_live_html(chart: "Chart") -> str:
 
     # "<" as an escape: a word such as "</script>" must not end the script.
     spec = json.dumps(_spec(chart)).replace("<", "\\u003c")
-    options = json.dumps({"actions": False, "renderer": "canvas"})
+    options = json.dumps({"actions": False, "renderer": "svg"})
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
     return (
         f"<div class='scroll' id='chart'></div>\n<script>{bundle}</script>\n"

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.errors import DataError, UnknownNameError
+from matchwork.explain.titles import evidence_title
 from matchwork.ordering import order
 from matchwork.registry import did_you_mean
 
@@ -75,16 +76,23 @@ class Explanation:
         return self.tables[name]
 
     def strongest(self, table: str | None = None, top_k: int = 10) -> list[WordPair]:
-        """The word pairs with the largest values, whatever their sign; equal ones in text order."""
+        """The word pairs with the largest values, whatever their sign.
+
+        Two words that meet in several places (in any case) count once, at their strongest.
+        """
         values = self.table(table)
-        cells = [np.unravel_index(i, values.shape) for i in order(np.abs(values).ravel())[:top_k]]
-        return [
-            WordPair(self.query_tokens[q].text, self.document_tokens[d].text, float(values[q, d]))
-            for q, d in cells
-        ]
+        found: dict[tuple[str, str], WordPair] = {}
+        for cell in order(np.abs(values).ravel()).tolist():
+            if len(found) == top_k:
+                break
+            row, column = divmod(cell, values.shape[1])
+            query, document = self.query_tokens[row].text, self.document_tokens[column].text
+            pair = WordPair(query, document, float(values[row, column]))
+            found.setdefault((query.casefold(), document.casefold()), pair)
+        return list(found.values())
 
     def word_values(self, side: Side) -> tuple[str, Values] | None:
-        """One number per word of a side and the name of their source; None without evidence.
+        """What the numbers mean, and one per word of a side; None without evidence.
 
         The model's own word weights where it has some. Else from the first table: a word's
         total when the cells add up to the score, so that each is a share of it; its strongest
@@ -92,16 +100,15 @@ class Explanation:
         """
         for name, weight in self.weights.items():
             if weight.side == side:
-                return name, weight.values
+                return evidence_title(name), weight.values
         if not self.tables:
             return None
         name, table = next(iter(self.tables.items()))
         rows = table if side == "query" else table.T
-        if not rows.size:
-            return name, np.zeros(len(rows))
-        if np.isclose(table.sum(), self.score, rtol=1e-3):
-            return name, rows.sum(axis=1)
-        return name, rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
+        if not rows.size or np.isclose(table.sum(), self.score, rtol=1e-3):
+            return "What each word adds to the score", rows.sum(axis=1)
+        strongest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
+        return f"Strongest value of each word: {evidence_title(name).lower()}", strongest
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, enough to make an equal explanation."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from matchwork.errors import ConfigError
-from matchwork.explain.charts import heat_maps, picture
+from matchwork.explain.charts import heat_maps, picture, stack
 from matchwork.explain.drawing import to_png, to_svg
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.report import Figure, Highlight, Section, write_report
@@ -30,13 +30,12 @@ def _write_json(explanation: Explanation, path: Path) -> None:
 
 
 def _write_html(explanation: Explanation, path: Path) -> None:
-    import altair as alt
-
     sections: list[Section] = [Highlight(explanation)]
     maps = heat_maps(explanation, MAX_PAGE_WORDS)
     if maps:
-        stacked = alt.vconcat(*maps, spacing=24).resolve_scale(color="independent")
-        sections.append(Figure(stacked, "Point at a cell to read its words and value.", live=True))
+        sections.append(
+            Figure(stack(maps), "Point at a cell to read its words and value.", live=True)
+        )
     write_report(path, f"Why this score: {explanation.model}", sections)
 
 

@@ -74,9 +74,9 @@ def _side(explanation: Explanation, side: Side) -> str:
     if found is None:
         body, note = escape(text), ""
     else:
-        name, values = found
+        title, values = found
         body = marked_text(text, explanation.tokens(side), values)
-        note = f" <small>({escape(evidence_title(name).lower())})</small>"
+        note = f" <small>({escape(title.lower())})</small>"
     style = "white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.7;margin-left:0"
     return (
         f"<p style='margin-bottom:0'><strong>{side.capitalize()}</strong>{note}</p>"
@@ -106,8 +106,9 @@ def _strongest(explanation: Explanation, num_pairs: int) -> str:
     )
     title = evidence_title(next(iter(explanation.tables)))
     return (
-        f"<table><caption style='text-align:left'>Strongest word pairs: {escape(title.lower())}"
-        "</caption><thead><tr><th style='text-align:left'>query</th>"
+        "<p style='margin-bottom:0'><strong>Strongest word pairs</strong> "
+        f"<small>({escape(title.lower())})</small></p>"
+        "<table><thead><tr><th style='text-align:left'>query</th>"
         "<th style='text-align:left'>document</th><th style='text-align:right'>value</th></tr>"
         f"</thead><tbody>{rows}</tbody></table>"
     )

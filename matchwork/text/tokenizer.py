@@ -264,13 +264,13 @@ def _readable(text: str) -> str:
 
 
 def _spans(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Offsets that keep a word's last combining marks, which the splitter leaves out."""
+    """Offsets up to each word's end: the splitter leaves out marks that were composed or cut."""
     if text.isascii():
         return offsets
     spans = []
-    limits = [start for start, _ in offsets[1:]] + [len(text)]
-    for (start, end), limit in zip(offsets, limits, strict=True):
-        while end < limit and unicodedata.category(text[end]).startswith("M"):
+    limits = [start for start, _ in offsets] + [len(text)]
+    for (start, end), limit in zip(offsets, limits[1:], strict=True):
+        while end < limit and unicodedata.category(text[end])[0] in "LMN":
             end += 1
         spans.append((start, end))
     return spans

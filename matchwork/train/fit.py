@@ -110,9 +110,7 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
     )
 
 
-def _fingerprint(
-    model: MatchModel, samples: TrainingSet, config: TrainConfig, seed: int
-) -> str:
+def _fingerprint(model: MatchModel, samples: TrainingSet, config: TrainConfig, seed: int) -> str:
     """Identity of a run: same settings, same data. More epochs are not another run."""
     settings: dict[str, Any] = asdict(config)
     for free in ("max_epochs", "patience", "checkpoint_seconds"):
@@ -140,7 +138,11 @@ def _quiet_lightning() -> Iterator[None]:
     """Lightning's hints about hardware and loaders are not for our users."""
     loggers = [
         logging.getLogger(name)
-        for name in ("lightning.pytorch", "lightning.pytorch.utilities.rank_zero", "lightning.fabric")
+        for name in (
+            "lightning.pytorch",
+            "lightning.pytorch.utilities.rank_zero",
+            "lightning.fabric",
+        )
     ]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -60,7 +60,9 @@ class TrainingSet:
     ) -> "TrainingSet":
         """Tokenise a split; it must hold at least one positive pair."""
         query_row = {query_id: row for row, query_id in enumerate(split.queries)}
-        document_row = {document_id: row for row, document_id in enumerate(split.documents)}
+        document_row = {
+            document_id: row for row, document_id in enumerate(split.labelled_documents)
+        }
         rows = [
             (query_row[pair.query_id], document_row[pair.document_id], pair.label)
             for pair in split.pairs()
@@ -71,7 +73,7 @@ class TrainingSet:
                 "nothing can be learnt from it"
             )
         table = np.array(rows, dtype=np.int64)
-        queries, documents = list(split.queries.values()), list(split.documents.values())
+        queries, documents = list(split.queries.values()), list(split.labelled_documents.values())
         return cls(
             tokenizer.encode(queries, max_query_length),
             tokenizer.encode(documents, max_document_length),

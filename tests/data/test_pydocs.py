@@ -97,10 +97,13 @@ def test_unknown_package_is_named():
         pydocs.build(packages=["no_such_thing"])
 
 
-def test_packages_that_say_nothing_are_an_error(tmp_path):
-    with pytest.raises(DataError, match="no usable docstring in keyword; add packages"):
-        pydocs.build(tmp_path, packages=["keyword"])
-    assert list(tmp_path.iterdir()) == []
+def test_packages_that_say_nothing_are_an_error(tmp_path, monkeypatch):
+    (tmp_path / "silent.py").write_text("def shrug():\n    pass\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(DataError, match="no usable docstring in silent; add packages"):
+        pydocs.build(tmp_path / "cache", packages=["silent"])
+    assert not (tmp_path / "cache").exists()
 
 
 def test_worker_failure_carries_its_last_words(tmp_path, monkeypatch):

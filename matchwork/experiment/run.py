@@ -1,0 +1,175 @@
+"""Run a recipe: train every seed, measure on test, compare with BM25, write the result."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from matchwork.data import Split, write_run
+from matchwork.errors import ConfigError
+from matchwork.evaluate import Evaluation
+from matchwork.experiment.card import model_card
+from matchwork.experiment.prepare import Prepared, prepare
+from matchwork.experiment.recipe import Recipe
+from matchwork.experiment.results import make_result, write_result
+from matchwork.experiment.seed import SeedOutcome
+from matchwork.files import read_json, write_json
+from matchwork.rank.bm25 import BM25
+from matchwork.rank.matcher import Matcher
+from matchwork.rank.pipeline import choose_weight, fuse
+from matchwork.train import fit
+from matchwork.train.measured import MeasuredSplit, Validator, calibrate
+from matchwork.types import Run
+
+
+class Observer:
+    """Told what happens during a run; this one keeps quiet."""
+
+    bar = False
+
+    def stage(self, text: str) -> None:
+        """A new part of the work begins."""
+
+    def epoch(self, seed: int, record: Mapping[str, float]) -> None:
+        """An epoch ended."""
+
+    def progress(self, done: int, total: int) -> None:
+        """So many pairs are scored."""
+
+
+def run_recipe(
+    recipe: Recipe,
+    out: str | Path,
+    *,
+    data_root: str | Path | None = None,
+    results: str | Path | None = None,
+    resume: bool = False,
+    observer: Observer | None = None,
+) -> dict[str, Any]:
+    """Everything from data to result; `out` receives matchers, runs and `result.json`.
+
+    With `results`, the result is also written to `results/<dataset>/<recipe>.json`.
+    """
+    out, observer = Path(out), observer or Observer()
+    _claim(out, recipe, resume)
+    began = time.monotonic()
+    observer.stage(f"reading {recipe.data.name}")
+    prepared = prepare(recipe, str(data_root) if data_root else None)
+    observer.stage("ranking with BM25")
+    baseline = Baseline(prepared)
+    outcomes = []
+    for number, seed in enumerate(recipe.run.seeds, start=1):
+        folder = out / f"seed-{seed}"
+        kept = folder / "outcome.json"
+        if resume and kept.exists():
+            outcomes.append(SeedOutcome.from_json(read_json(kept)))
+            continue
+        observer.stage(f"training seed {seed} ({number} of {len(recipe.run.seeds)})")
+        outcome = _run_seed(prepared, baseline, seed, folder, resume, observer)
+        write_json(kept, outcome.to_json())
+        outcomes.append(outcome)
+    result = make_result(recipe, prepared, baseline.evaluation, outcomes, time.monotonic() - began)
+    write_result(out / "result.json", result)
+    if results is not None:
+        write_result(Path(results) / recipe.dataset_folder / f"{recipe.name}.json", result)
+    return result
+
+
+def _claim(out: Path, recipe: Recipe, resume: bool) -> None:
+    """One folder, one recipe: never mix two, never overwrite by accident."""
+    note = out / "recipe.json"
+    if note.exists():
+        if read_json(note)["hash"] != recipe.hash:
+            raise ConfigError(
+                f"{out} holds a run of other settings; choose another --out or delete it"
+            )
+        if not resume:
+            raise ConfigError(
+                f"{out} already holds this run; continue it with --resume, choose another --out, "
+                "or delete it"
+            )
+    write_json(note, {"name": recipe.name, "hash": recipe.hash, "recipe": recipe.to_json()})
+
+
+class Baseline:
+    """BM25 on the same candidates, for dev (to choose the fusion weight) and test."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.dev = _bm25_run(prepared.dev)
+        self.test = _bm25_run(prepared.test)
+        calibration = None
+        if prepared.test.task == "classification":
+            from matchwork.rank.calibration import Calibration
+
+            calibration = Calibration.fit(*prepared.dev.scored_pairs(self.dev))
+        self.evaluation: Evaluation = prepared.test.evaluate(self.test, calibration)
+
+
+def _bm25_run(measured: MeasuredSplit) -> Run:
+    split: Split = measured.split
+    if split.candidates is None:
+        return measured.first_stage
+    # Distinct texts: a sentence listed under many questions is still one document.
+    return measured.run(BM25.fit(list(dict.fromkeys(split.documents.values()))))
+
+
+def _run_seed(
+    prepared: Prepared,
+    baseline: Baseline,
+    seed: int,
+    folder: Path,
+    resume: bool,
+    observer: Observer,
+) -> SeedOutcome:
+    recipe, began = prepared.recipe, time.monotonic()
+    matcher = prepared.matcher(seed)
+    trained = fit(
+        matcher.model,
+        prepared.samples,
+        recipe.train,
+        seed=seed,
+        validate=Validator(prepared.dev, matcher),
+        folder=folder / "training",
+        resume=resume,
+        progress=observer.bar,
+        on_epoch=lambda record: observer.epoch(seed, record),
+    )
+    if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
+        matcher.to("cuda")
+    observer.stage(f"measuring seed {seed} on {recipe.data.test}")
+    calibrate(matcher, prepared.dev)
+    test_run = prepared.test.run(matcher, observer.progress)
+    outcome = SeedOutcome(
+        seed=seed,
+        best_epoch=trained.best_epoch,
+        dev=trained.best_value,
+        history=trained.history,
+        evaluations={recipe.model_name: prepared.test.evaluate(test_run, matcher.calibration)},
+        cut_texts=prepared.samples.documents.num_cut_texts + prepared.samples.queries.num_cut_texts,
+        cut_tokens=prepared.samples.documents.num_cut_tokens
+        + prepared.samples.queries.num_cut_tokens,
+    )
+    if prepared.test.task == "ranking":
+        outcome = _with_fusion(outcome, prepared, baseline, matcher, test_run)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_run(folder / "test.run", test_run, tag=recipe.model_name)
+    outcome.seconds = time.monotonic() - began
+    matcher.to("cpu").save(folder / "matcher", model_card(recipe, outcome, baseline.evaluation))
+    return outcome
+
+
+def _with_fusion(
+    outcome: SeedOutcome, prepared: Prepared, baseline: Baseline, matcher: Matcher, test_run: Run
+) -> SeedOutcome:
+    """The two-stage system: the matcher's scores fused with BM25's, weight chosen on dev."""
+    dev = prepared.dev
+    weight = choose_weight(
+        dev.run(matcher), baseline.dev, dev.split.qrels, dev.measures[0], dev.protocol
+    )
+    fused = fuse(test_run, baseline.test, weight)
+    name = f"BM25 + {prepared.recipe.model_name}"
+    outcome.evaluations[name] = prepared.test.evaluate(fused)
+    outcome.weight = weight
+    return outcome
