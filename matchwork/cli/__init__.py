@@ -1,0 +1,1 @@
+"""The command `matchwork`: parse, one library call, print. One file per command."""

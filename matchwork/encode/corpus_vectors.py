@@ -49,6 +49,7 @@ def learn_vectors(
     left, values, _ = svds(matrix, k=rank, v0=start, solver="arpack", tol=1e-3)
     vectors = np.zeros((vocab_size, dim), dtype=np.float32)
     vectors[:, :rank] = left[:, ::-1] * np.sqrt(values[::-1])
+    vectors[np.diff(matrix.indptr) == 0] = 0.0  # rounding noise, which scaling would blow up
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(norms, 1e-8), dtype=np.float32)
 

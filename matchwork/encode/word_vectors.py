@@ -96,10 +96,10 @@ def _words_beside(path: Path) -> Path:
 
 def _load_npz(path: Path, words_path: Path) -> WordVectors:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             key = "vectors" if "vectors" in archive else archive.files[0]
             matrix = archive[key]
-    except (ValueError, AttributeError, IndexError) as error:
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise DataError("not an .npz archive of plain numbers", path=path) from error
     try:
         # Only "\n" ends a word: word lists hold odd characters that splitlines() breaks at.

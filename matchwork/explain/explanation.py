@@ -55,6 +55,7 @@ class Explanation:
     weights: Mapping[str, WordWeight]
 
     def __post_init__(self) -> None:
+        self._check("score", np.asarray(self.score), ())
         shape = (len(self.query_tokens), len(self.document_tokens))
         for name, table in self.tables.items():
             self._check(name, table, shape)

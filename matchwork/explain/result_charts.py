@@ -33,9 +33,11 @@ def curve(
 
     points = _points(history, by)
     names = list(points) if columns is None else list(columns)
-    if not names or not all(points.get(name) for name in names):
-        missing = ", ".join(repr(name) for name in names if not points.get(name)) or "any number"
-        raise DataError(f"the history has no {missing} by {by!r}; it has {', '.join(points)}")
+    if not names:
+        raise DataError(f"the history has no numbers by {by!r}; nothing to draw")
+    for name in names:
+        if name not in points:
+            raise DataError(f"the history has no {name!r} by {by!r}; it has {', '.join(points)}")
     panels = []
     for name in names:
         values = [{by: x, "value": sum(ys) / len(ys)} for x, ys in sorted(points[name].items())]

@@ -248,6 +248,19 @@ def test_precision_follows_the_weights(
     torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_mixed_precision_stays_close_and_finite(
+    name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list, dtype: torch.dtype
+) -> None:
+    model = tiny_model(name)
+    batch = token_batch(tokenizer, [*pairs, ("", pairs[0][1])])
+    with torch.autocast("cpu", dtype=dtype):
+        scores = model(batch).scores
+    torch.testing.assert_close(scores.float(), model(batch).scores, rtol=0.05, atol=0.05)
+    scores.float().sum().backward()
+    assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
+
+
 def test_forward_is_encode_then_match(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
 ) -> None:

@@ -1,0 +1,223 @@
+"""`matchwork data`: which data sets there are, what is in one, and whether it can be trusted."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matchwork.cli import show
+from matchwork.cli.options import (
+    DATASET_HELP,
+    ColumnNames,
+    DataOptions,
+    DataRoot,
+    Json,
+    columns,
+    data_options,
+    examples,
+)
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from matchwork.data import CatalogueEntry, Dataset, LabelledPair, Split
+    from matchwork.data.check import Finding, Report
+
+_NARROW = {"task, splits": 23}
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+
+app = typer.Typer(help="List, show and check data sets.", no_args_is_help=True)
+
+DataName = Annotated[str, typer.Argument(metavar="NAME|PATH", help=DATASET_HELP)]
+Splits = Annotated[
+    list[str] | None,
+    typer.Option("--split", help="Read only this split; may be repeated.", show_default="all"),
+]
+
+
+@app.command("list", epilog=examples("matchwork data list", "matchwork data list --json"))
+def list_sets(data_root: DataRoot = None, json: Json = False) -> None:
+    """The catalogue: what each data set is, its licence, and whether it is on this machine."""
+    from matchwork.data import CATALOGUE
+
+    found = {name: _describe(CATALOGUE[name], data_root) for name in CATALOGUE}
+    if json:
+        show.as_json([{"name": name, **entry} for name, entry in found.items()])
+        return
+    rows = [
+        [
+            name,
+            "yes" if entry["present"] else "no",
+            f"{entry['task']}\n{' '.join(entry['splits'])}",
+            _two_lines(entry["title"], entry["licence"]),
+        ]
+        for name, entry in found.items()
+    ]
+    show.table(["name", "here", "task, splits", "title, licence"], rows, max_width=_NARROW)
+    if not all(entry["present"] for entry in found.values()):
+        show.note("Nothing is downloaded: put missing sets under --data-root or MATCHWORK_DATA.")
+
+
+@app.command(
+    "show",
+    epilog=examples(
+        "matchwork data show wikiqa --split test --limit 3",
+        "matchwork data show pairs.tsv --columns query=question,document=answer",
+        "matchwork data show insuranceqa-v2 --option pool=full",
+    ),
+)
+def show_set(
+    name: DataName,
+    split: Splits = None,
+    limit: Annotated[int, typer.Option(min=0, help="Example pairs of each split.")] = 4,
+    data_root: DataRoot = None,
+    option: DataOptions = None,
+    columns: ColumnNames = None,
+    json: Json = False,
+) -> None:
+    """Counts of every split and a few of its pairs."""
+    from matchwork.data import count
+
+    dataset = _load(name, split, data_root, option, columns)
+    counts = {each.name: asdict(count(each)) for each in dataset.splits.values()}
+    pairs = {each.name: list(_examples(each, limit)) for each in dataset.splits.values()}
+    if json:
+        shown = {key: [pair._asdict() for pair in some] for key, some in pairs.items()}
+        show.as_json({**_about(dataset), "counts": counts, "examples": shown})
+        return
+    about = _about(dataset)
+    show.line(dataset.name, "bold")
+    for key in ("task", "protocol", "measures", "options", "licence", "notes"):
+        if about[key]:
+            show.line(f"{key}: {_plain(about[key])}")
+    kinds = list(next(iter(counts.values())))
+    rows = [[each, *(numbers[kind] for kind in kinds)] for each, numbers in counts.items()]
+    show.table(["split", *kinds], rows)
+    for each, some in pairs.items():
+        if some:
+            shown_rows: list[list[show.Cell]] = [
+                [show.shortened(pair.query, 120), show.shortened(pair.document), pair.label]
+                for pair in some
+            ]
+            show.table(["query", "document", "label"], shown_rows, title=f"examples of {each}")
+
+
+@app.command(
+    "check",
+    epilog=examples(
+        "matchwork data check trecqa",
+        "matchwork data check my_pairs/ --strict",
+        "matchwork data check pairs.csv --columns query=title,document=body --json",
+    ),
+)
+def check_set(
+    name: DataName,
+    split: Splits = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Leave with 1 when there is an error.")
+    ] = False,
+    data_root: DataRoot = None,
+    option: DataOptions = None,
+    columns: ColumnNames = None,
+    json: Json = False,
+) -> None:
+    """Audit a data set before training on it: labels, duplicates, leaks, order, BM25."""
+    from matchwork.data.check import check
+
+    dataset = _load(name, split, data_root, option, columns)
+    with show.working("checking") as say:
+        report = check(dataset, say)
+    if json:
+        show.as_json(report.to_json())
+    else:
+        _print_report(report)
+    if strict and any(finding.level == "error" for finding in report.findings):
+        raise typer.Exit(1)
+
+
+def _load(
+    name: str,
+    splits: list[str] | None,
+    data_root: Path | None,
+    option: list[str] | None,
+    column_names: str | None,
+) -> "Dataset":
+    from matchwork.data import load
+
+    options, named = data_options(option), columns(column_names)
+    with show.working(f"reading {name}"):
+        return load(name, data_root, splits, columns=named, **options)
+
+
+def _two_lines(first: str, second: str) -> "Text":
+    from rich.text import Text
+
+    return Text.assemble(first, "\n", (second, "dim"))
+
+
+def _describe(entry: "CatalogueEntry", data_root: Path | None) -> dict[str, Any]:
+    on_disk = data_root is not None and (data_root / entry.folder).is_dir()
+    return {
+        "title": entry.title,
+        "task": entry.task,
+        "splits": list(entry.splits),
+        "protocol": entry.protocol,
+        "measures": list(entry.measures),
+        "options": {key: list(values) for key, values in entry.options.items()},
+        "licence": entry.licence,
+        "citation": entry.citation,
+        "notes": entry.notes,
+        "present": entry.build is not None or on_disk,
+    }
+
+
+def _about(dataset: "Dataset") -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "task": dataset.task,
+        "protocol": dataset.protocol,
+        "measures": list(dataset.measures),
+        "options": dict(dataset.options),
+        "licence": dataset.licence,
+        "notes": dataset.notes,
+        "versions": dict(dataset.versions),
+    }
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={one}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _examples(split: "Split", limit: int) -> Iterator["LabelledPair"]:
+    """Positives and negatives in turn."""
+    positives = islice((pair for pair in split.pairs() if pair.label > 0), limit)
+    negatives = islice((pair for pair in split.pairs() if pair.label <= 0), limit)
+    mixed = chain.from_iterable(zip_longest(positives, negatives))
+    return islice((pair for pair in mixed if pair is not None), limit)
+
+
+def _print_report(report: "Report") -> None:
+    show.table(report.columns(), report.rows(), title=report.dataset)
+    shared = [row for row in report.overlap_rows() if any(cell != "0" for cell in row[1:])]
+    if shared:
+        show.table(report.overlap_columns(), shared, title="texts that splits share")
+    elif len(report.splits) > 1:
+        show.line("No query, pair or document is in two splits.")
+    if not report.findings:
+        show.line("Nothing to complain about.", "green")
+    for finding in report.findings:
+        _print_finding(finding)
+
+
+def _print_finding(finding: "Finding") -> None:
+    from rich.text import Text
+
+    style = _STYLES[finding.level]
+    head = Text.assemble((f"{finding.level:<9}", style), (f"{finding.where}: ", "bold"))
+    show.out().print(head.append(finding.message), soft_wrap=True)
+    show.out().print(Text(f"         → {finding.remedy}", style="dim"), soft_wrap=True)

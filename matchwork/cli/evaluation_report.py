@@ -1,0 +1,71 @@
+"""The HTML page of `matchwork evaluate --report`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from matchwork.cli import show
+from matchwork.cli.evaluate import conditions, evaluation_header, evaluation_rows
+from matchwork.cli.measure import Answer
+from matchwork.evaluate import Comparison
+from matchwork.explain import (
+    Bar,
+    Figure,
+    Heading,
+    Highlight,
+    Paragraph,
+    Section,
+    Table,
+    bar_with_intervals,
+    explain,
+    wins_losses,
+    write_report,
+)
+
+_EXAMPLES = 8  # queries in each table of wins and losses
+
+
+def write_evaluation_report(path: Path, answer: Answer) -> None:
+    """Numbers, intervals, wins and losses, and the matcher's reasons for a few pairs."""
+    question, systems = answer.question, " and ".join(reversed(list(answer.evaluations)))
+    title = f"{systems} on {question.dataset}, {question.split}"
+    with show.working("drawing the report"):
+        write_report(path, title, _sections(answer))
+
+
+def _sections(answer: Answer) -> Iterator[Section]:
+    header = evaluation_header(bool(answer.comparisons))
+    yield Paragraph(conditions(answer.evaluations) + ".")
+    yield Table(header, evaluation_rows(answer.evaluations, answer.comparisons))
+    first = answer.measured.measures[0]
+    bars = [Bar(name, e[first], *e.interval(first)) for name, e in answer.evaluations.items()]
+    yield Figure(bar_with_intervals(bars, first), "With 95 % bootstrap intervals over queries.")
+    for name, comparisons in answer.comparisons.items():
+        comparison = next(iter(comparisons.values()))
+        if comparison.changes:
+            yield from _changes(answer, name, comparison)
+
+
+def _changes(answer: Answer, name: str, comparison: Comparison) -> Iterator[Section]:
+    yield Heading(f"{name} against BM25, query by query")
+    yield Figure(wins_losses(comparison.changes.values(), comparison.measure))
+    for caption, changes in (
+        ("Biggest wins", comparison.biggest_wins(_EXAMPLES)),
+        ("Biggest losses", comparison.biggest_losses(_EXAMPLES)),
+    ):
+        if changes:
+            queries = answer.measured.split.queries
+            rows = [[q, queries.get(q, ""), show.signed(change)] for q, change in changes]
+            yield Table(["id", "query", comparison.measure], rows, caption)
+            if answer.matcher is not None and name == answer.matcher.name:
+                yield from _reasons(answer, changes[0][0])
+
+
+def _reasons(answer: Answer, query: str) -> Iterator[Section]:
+    """The matcher's best document for a query, explained."""
+    split, scores = answer.measured.split, answer.runs[list(answer.runs)[1]].get(query, {})
+    if answer.matcher is None or not scores or query not in split.queries:
+        return
+    best = max(scores, key=scores.__getitem__)
+    relevant = "relevant" if split.label(query, best) > 0 else "not relevant"
+    yield Paragraph(f"The document it ranks first for query {query} ({best}, {relevant}):")
+    yield Highlight(explain(answer.matcher, split.queries[query], split.documents[best]))

@@ -1,0 +1,107 @@
+"""`matchwork explain`: why a pair got its score, word by word."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from matchwork.cli import show
+from matchwork.cli.options import Json, examples
+from matchwork.cli.scorers import open_matcher
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from matchwork.explain import Explanation
+    from matchwork.explain.explanation import Side
+
+EXAMPLES = examples(
+    "matchwork explain MATCHER --query 'who wrote hamlet' --document 'a play by shakespeare'",
+    "matchwork explain MATCHER --query TEXT --document TEXT --out why.html --out why.png",
+)
+_BAR = 24  # letters of the longest bar
+
+
+def explain(
+    matcher: Annotated[str, typer.Argument(help="Folder of a saved matcher.")],
+    query: Annotated[str, typer.Option("--query", "-q", help="The one text.")],
+    document: Annotated[str, typer.Option("--document", "-d", help="The other text.")],
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Also write it as .json, .html, .png or .svg; may be repeated.", show_default=False
+        ),
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="Word pairs to print.")] = 10,
+    json: Json = False,
+) -> None:
+    """Score one pair and show which words made the score."""
+    opened = open_matcher(matcher)
+    with show.working("explaining"):
+        from matchwork.explain import explain as explain_pair
+        from matchwork.explain import save
+
+        explanation = explain_pair(opened, query, document)
+        for path in out or []:
+            save(explanation, path)
+    if json:
+        show.as_json(explanation.to_json())
+        return
+    _print(explanation, top_k)
+    for path in out or []:
+        show.line(f"written  {path}")
+
+
+def _print(explanation: "Explanation", top_k: int) -> None:
+    from matchwork.explain import evidence_title
+
+    chance = explanation.probability
+    show.line(
+        f"{explanation.model}: score {explanation.score:.4f}"
+        + ("" if chance is None else f", probability of a match {chance:.2f}"),
+        "bold",
+    )
+    for side in ("query", "document"):
+        show.out().print(_marked(explanation, side))
+    if not explanation.tables or not explanation.table().size:
+        show.line("The model gives no table of word pairs for these texts.")
+        return
+    pairs = explanation.strongest(top_k=top_k)
+    largest = max(abs(pair.value) for pair in pairs) or 1.0
+    rows: list[list[show.Cell]] = [
+        [p.query, p.document, p.value, _bar(p.value / largest)] for p in pairs
+    ]
+    title = evidence_title(next(iter(explanation.tables)))
+    show.table(["query", "document", "value", ""], rows, title=title)
+
+
+def _bar(share: float) -> "Text":
+    from rich.text import Text
+
+    return Text("█" * max(1, round(abs(share) * _BAR)), style="blue" if share >= 0 else "yellow")
+
+
+def _marked(explanation: "Explanation", side: "Side") -> "Text":
+    """A text whose words are the brighter the more they count."""
+    from rich.text import Text
+
+    from matchwork.explain.highlight import segments
+
+    text = explanation.query if side == "query" else explanation.document
+    found = explanation.word_values(side)
+    marked = Text(f"{side:<9}", style="dim")
+    if found is None or not text:
+        return marked.append(text or "(empty)", style="not dim")
+    parts = segments(text, explanation.tokens(side), found[1])
+    largest = max((abs(part.value) for part in parts if part.value is not None), default=0.0) or 1.0
+    for part in parts:
+        share = 0.0 if part.value is None else part.value / largest
+        marked.append(part.text, style=f"not dim {_colour(share)}")
+    return marked
+
+
+def _colour(share: float) -> str:
+    if abs(share) < 0.15:
+        return ""
+    strength = "bold " if abs(share) > 0.6 else ""
+    return f"{strength}{'blue' if share >= 0 else 'yellow'}"

@@ -1,0 +1,141 @@
+"""A matcher, BM25 and their fusion measured on one split; imported only by `evaluate`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matchwork.cli import show
+from matchwork.cli.evaluate import describe_evaluation
+from matchwork.cli.scorers import fit_bm25, is_bm25, open_matcher
+from matchwork.data import CATALOGUE, Columns, Dataset, load
+from matchwork.errors import ConfigError
+from matchwork.evaluate import CLASSIFICATION, Comparison, Evaluation, canonical, compare_all
+from matchwork.rank import Calibration, Matcher
+from matchwork.rank.pipeline import fuse
+from matchwork.train.measured import MeasuredSplit
+from matchwork.types import Run
+
+BASELINE = "BM25"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be measured, as the command line says it."""
+
+    dataset: str
+    split: str
+    measures: Sequence[str] | None
+    protocol: str | None
+    depth: int
+    data_root: Path | None
+    columns: Columns | None
+    options: Mapping[str, str | bool]
+
+    def read(self) -> tuple[Dataset, MeasuredSplit]:
+        """The data set and the split in question; the measures decide the task."""
+        with show.working(f"reading {self.dataset}"):
+            wanted = None if self._classifies() else [self.split]
+            dataset = load(
+                self.dataset, self.data_root, wanted, columns=self.columns, **self.options
+            )
+        return dataset, self._measured(dataset, self.split)
+
+    def calibrate(self, dataset: Dataset, run_of: Any) -> Calibration | None:
+        """A threshold for BM25 from dev; None (from the split itself) where there is no dev."""
+        if not self._classifies() or self.split == "dev" or "dev" not in dataset.splits:
+            return None
+        dev = self._measured(dataset, "dev")
+        return Calibration.fit(*dev.scored_pairs(run_of(dev)))
+
+    def _classifies(self) -> bool:
+        if self.measures is None:
+            return self.dataset in CATALOGUE and CATALOGUE[self.dataset].task == "classification"
+        kinds = {canonical(measure) in CLASSIFICATION for measure in self.measures}
+        if len(kinds) > 1:
+            raise ConfigError(
+                f"--measures {','.join(self.measures)}: ranking and classification do not mix"
+            )
+        return kinds == {True}
+
+    def _measured(self, dataset: Dataset, split: str) -> MeasuredSplit:
+        return MeasuredSplit(
+            dataset[split],
+            self.protocol or dataset.protocol,
+            self.measures or dataset.measures,
+            "classification" if self._classifies() else "ranking",
+            self.depth or None,
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Every system's run and evaluation, and how each compares with BM25."""
+
+    question: Question
+    measured: MeasuredSplit
+    matcher: Matcher | None
+    runs: Mapping[str, Run]
+    evaluations: Mapping[str, Evaluation]
+    comparisons: Mapping[str, Mapping[str, Comparison]]
+
+    @property
+    def run(self) -> Run:
+        """The ranking that was asked for: of the fusion, else of the matcher, else of BM25."""
+        return list(self.runs.values())[-1]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        first = next(iter(self.evaluations.values()))
+        return {
+            "dataset": self.question.dataset,
+            "split": self.question.split,
+            "task": self.measured.task,
+            "protocol": first.protocol,
+            "num_queries": first.num_queries,
+            "num_dropped": first.num_dropped,
+            "systems": {
+                name: {
+                    "num_ties": evaluation.num_ties,
+                    "measures": describe_evaluation(evaluation, self.comparisons.get(name)),
+                }
+                for name, evaluation in self.evaluations.items()
+            },
+        }
+
+
+def measure(matcher: str, question: Question, weight: float | None) -> Answer:
+    """Score the split with the matcher and with BM25, evaluate and compare."""
+    dataset, measured = question.read()
+    if weight is not None and (measured.task != "ranking" or is_bm25(matcher)):
+        raise ConfigError("--weight mixes the rankings of a matcher and BM25; leave it out here")
+    opened = None if is_bm25(matcher) else open_matcher(matcher)
+    if opened is not None and measured.task == "classification" and opened.calibration is None:
+        raise ConfigError(f"{matcher} has no calibration to classify by; train it with a dev split")
+    baseline = _bm25_run(measured)
+    runs = {BASELINE: baseline}
+    evaluations = {
+        BASELINE: measured.evaluate(baseline, question.calibrate(dataset, _bm25_run)),
+    }
+    if opened is not None:
+        name = opened.name
+        with show.scoring() as progress:
+            runs[name] = measured.run(opened, progress)
+        evaluations[name] = measured.evaluate(runs[name], opened.calibration)
+        if weight is not None:
+            fused = f"{BASELINE} + {name}"
+            runs[fused] = fuse(runs[name], baseline, weight)
+            evaluations[fused] = measured.evaluate(runs[fused])
+    others = {name: found for name, found in evaluations.items() if name != BASELINE}
+    with show.working("comparing"):
+        comparisons = compare_all(others, evaluations[BASELINE]) if others else {}
+    return Answer(question, measured, opened, runs, evaluations, comparisons)
+
+
+def _bm25_run(measured: MeasuredSplit) -> Run:
+    if measured.split.candidates is None:
+        with show.working("searching with BM25"):
+            return measured.first_stage
+    bm25 = fit_bm25(measured.split.documents.values())
+    with show.scoring() as progress:
+        return measured.run(bm25, progress)

@@ -1,0 +1,103 @@
+"""`matchwork rank`: one query, many documents, best first."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from matchwork.cli import show
+from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, columns, examples
+from matchwork.cli.scorers import fit_bm25, is_bm25, open_matcher
+from matchwork.errors import DataError
+
+if TYPE_CHECKING:
+    from matchwork.types import Document, Scorer
+
+EXAMPLES = examples(
+    "matchwork rank runs/wikiqa/iasm-dynamic/seed-1/matcher --query 'who wrote hamlet' "
+    "--documents answers.txt",
+    "matchwork rank bm25 --query 'heat transfer' --documents corpus.jsonl --top-k 5 --json",
+    "grep -i hamlet notes.txt | matchwork rank MATCHER --query 'who wrote it' --documents -",
+)
+
+
+def rank(
+    matcher: Annotated[str, typer.Argument(help=MATCHER_HELP + " (fitted on the documents)")],
+    query: Annotated[str, typer.Option("--query", "-q", help="What to look for.")],
+    documents: Annotated[
+        str,
+        typer.Option(
+            "--documents",
+            "-d",
+            metavar="FILE|-",
+            help="One text a line, or a .tsv, .csv, .jsonl or .parquet file with a column of "
+            "texts (and of ids); - reads lines from stdin.",
+        ),
+    ],
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="How many to print.")] = 10,
+    columns: ColumnNames = None,
+    json: Json = False,
+) -> None:
+    """Order documents by how well they match a query."""
+    texts = _read(documents, columns)
+    scorer: Scorer = (
+        fit_bm25(text.text for text in texts) if is_bm25(matcher) else open_matcher(matcher)
+    )
+    with show.working(f"ranking {len(texts):,} documents"):
+        hits = scorer.rank(query, texts, top_k)
+    if json:
+        show.as_json(
+            [
+                {"rank": h.rank, "score": h.score, "id": h.document.id, "text": h.document.text}
+                for h in hits
+            ]
+        )
+        return
+    rows: list[list[show.Cell]] = [
+        [h.rank, h.score, h.document.id, show.shortened(h.document.text, 300)] for h in hits
+    ]
+    title = f"{len(hits)} of {len(texts):,} documents by {scorer.name}"
+    show.table(["rank", "score", "id", "document"], rows, title=title)
+
+
+def _read(source: str, column_names: str | None) -> "list[Document]":
+    """The documents with their ids; those without one are named by their line."""
+    from matchwork.data.tables import FORMATS, numbered_lines
+    from matchwork.types import Document
+
+    if source == "-":
+        lines = list(enumerate((text.rstrip("\r\n") for text in sys.stdin), start=1))
+    elif set(Path(source).suffixes) & {f".{format}" for format in FORMATS}:
+        return _read_table(Path(source), column_names)
+    else:
+        lines = list(numbered_lines(source))
+    documents = [Document(str(line), text) for line, text in lines if text.strip()]
+    if not documents:
+        raise DataError(
+            "no documents: give one text a line", path="stdin" if source == "-" else source
+        )
+    return documents
+
+
+def _read_table(path: Path, column_names: str | None) -> "list[Document]":
+    from matchwork.data.formats import ALIASES, find_column, missing_column, to_id, to_text
+    from matchwork.data.tables import read_table
+    from matchwork.types import Document
+
+    table, named = read_table(path), columns(column_names)
+    text_name = named and named.document
+    id_name = named and named.document_id
+    text_column = text_name or find_column(table.names, ALIASES["document"])
+    id_column = id_name or find_column(table.names, (*ALIASES["document_id"], "id"))
+    for wanted in (text_column or "document", id_column):
+        if wanted is not None and wanted not in table.names:
+            raise missing_column(path, table.names, wanted)
+    chosen = [name for name in (text_column, id_column) if name is not None]
+    documents: dict[str, Document] = {}
+    for line, (text, *ids) in table.select(chosen):
+        id = to_id(ids[0], path, line, chosen[1]) if ids else str(line)
+        documents.setdefault(id, Document(id, to_text(text, path, line, chosen[0])))
+    if not documents:
+        raise DataError("the file holds no documents", path=path)
+    return list(documents.values())

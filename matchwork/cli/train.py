@@ -1,0 +1,140 @@
+"""`matchwork train`: a recipe in, matchers, runs and a result out."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matchwork.cli import show
+from matchwork.cli.options import DataRoot, Json, examples, listed
+from matchwork.errors import ConfigError
+
+if TYPE_CHECKING:
+    from matchwork.experiment import Recipe
+
+EXAMPLES = examples(
+    "matchwork train recipes/wikiqa/iasm-dynamic.toml",
+    "matchwork train recipes/wikiqa/iasm-dynamic.toml --set train.learning_rate=3e-4 --seeds 1,2,3",
+    "matchwork train recipes/wikiqa/iasm-dynamic.toml --resume",
+)
+
+
+def train(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="What to run.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="SECTION.KEY=VALUE",
+            help="Change one setting of the recipe; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for matchers, run files and checkpoints.",
+            show_default="runs/DATASET/RECIPE",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run where it stopped.")
+    ] = False,
+    devices: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of GPUs or processes.", show_default="of the recipe"),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="1,2,3", help="Repeat with these.", show_default="of the recipe"),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps the result JSON as well.",
+            show_default="results; none when --set, --devices or --seeds changed the recipe",
+        ),
+    ] = None,
+    data_root: DataRoot = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
+    json: Json = False,
+) -> None:
+    """Train a matcher from a recipe, measure it on test and compare it with BM25."""
+    overrides = _overrides(settings, devices, seeds)
+    with show.working("checking the recipe"):
+        from matchwork.cli.watch import Watcher
+        from matchwork.experiment import load_recipe, run_recipe
+
+        plan = load_recipe(recipe, overrides, data_root)
+    place = out or Path("runs", plan.dataset_folder, plan.name)
+    kept = results or (None if overrides else Path("results"))
+    with Watcher(quiet or json) as watcher:
+        result = run_recipe(
+            plan, place, data_root=data_root, results=kept, resume=resume, observer=watcher
+        )
+    if json:
+        show.as_json(result)
+    else:
+        _print_result(result)
+        _print_places(plan, place, kept)
+
+
+def _overrides(settings: list[str] | None, devices: int | None, seeds: str | None) -> list[str]:
+    """Every way to change a recipe, as `section.key=value`."""
+    overrides = list(settings or [])
+    if devices is not None:
+        overrides.append(f"train.devices={devices}")
+    if seeds is not None:
+        numbers = listed(seeds)
+        if not numbers or not all(number.isdigit() for number in numbers):
+            raise ConfigError(f"--seeds takes whole numbers such as 1,2,3, got {seeds!r}")
+        overrides.append(f"run.seeds=[{', '.join(numbers)}]")
+    return overrides
+
+
+def _print_result(result: Mapping[str, Any]) -> None:
+    """One table: every measure of every system."""
+    systems = {
+        "BM25": result["systems"]["BM25"],
+        result["model"]: result["measures"],
+        **result["systems"],
+    }
+    rows = [
+        [
+            measure,
+            name,
+            _mean(values[measure]),
+            show.interval(*values[measure]["ci"]),
+            None if "p_holm" not in values[measure] else show.p_value(values[measure]["p_holm"]),
+            values[measure]["paper"] if name == result["model"] else None,
+        ]
+        for measure in result["measures"]
+        for name, values in systems.items()
+    ]
+    show.table(
+        ["measure", "system", "mean", "95 % interval", "p against BM25", "paper"],
+        rows,
+        title=f"{result['recipe']} on {result['dataset']} ({result['split']})",
+        note=f"{result['num_queries']:,} queries, protocol {result['protocol']} "
+        f"({result['num_dropped']:,} dropped), {len(result['seeds'])} seed(s), "
+        f"{result['num_ties']:,} tied documents, {result['wall_seconds']:.0f} s",
+    )
+
+
+def _mean(value: Mapping[str, Any]) -> str:
+    return f"{value['mean']:.4f}" + (f" ± {value['std']:.4f}" if value["std"] else "")
+
+
+def _print_places(plan: "Recipe", place: Path, kept: Path | None) -> None:
+    seed = place / f"seed-{plan.run.seeds[0]}"
+    show.line(f"matcher  {seed / 'matcher'}")
+    show.line(f"run      {seed / 'test.run'}")
+    show.line(f"result   {place / 'result.json'}")
+    if kept is not None:
+        show.line(f"         {kept / plan.dataset_folder / plan.name}.json")
+    show.line()
+    show.line("Next:")
+    show.line(f"  matchwork rank {seed / 'matcher'} --query TEXT --documents FILE")
+    show.line(f"  matchwork explain {seed / 'matcher'} --query TEXT --document TEXT")
+    show.line(f"  matchwork evaluate {seed / 'matcher'} {plan.data.name} --report report.html")

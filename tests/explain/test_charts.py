@@ -1,0 +1,142 @@
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from glacier_pair import DOCUMENT, QUERY, tokens_of
+
+from matchwork.errors import DataError
+from matchwork.explain import (
+    Bar,
+    bar_with_intervals,
+    curve,
+    explain,
+    heat_map,
+    picture,
+    wins_losses,
+    word_strip,
+)
+from matchwork.explain.charts import LINE, MAX_LETTERS
+from matchwork.explain.drawing import to_live_html, to_svg
+
+
+def cells(chart, *path):
+    """The rows that the chart, or the part of it at `path`, draws."""
+    part = spec = chart.to_dict()
+    for step in path:
+        part = part[step]
+    return spec["datasets"][part["data"]["name"]]
+
+
+def labels(svg):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def test_heat_map_has_a_cell_per_word_pair_even_when_words_repeat(handmade):
+    again = replace(handmade, document="fox and fox", document_tokens=tokens_of("fox and fox"))
+    chart = heat_map(again)
+    assert len(cells(chart)) == 6
+    assert cells(chart)[3] == {"q": 1, "d": 0, "query": "fox", "document": "fox", "value": 0.9}
+    found = labels(to_svg(chart))
+    assert found.count("fox") == 3
+    assert "Word matching before the first layer" in found
+
+
+def test_colours_fit_the_range(handmade):
+    scale = heat_map(handmade).to_dict()["encoding"]["color"]["scale"]
+    assert (scale["scheme"], scale["domain"]) == ("blueorange", [-0.9, 0.9])
+    positive = replace(handmade, tables={"similarity": np.full((2, 3), 0.25)})
+    scale = heat_map(positive).to_dict()["encoding"]["color"]["scale"]
+    assert (scale["scheme"], scale["domain"]) == ("blues", [0, 0.25])
+
+
+def test_long_texts_keep_the_strongest_words_in_text_order_and_say_so(handmade):
+    chart = heat_map(handmade, max_words=2)
+    assert [cell["document"] for cell in cells(chart)[:2]] == ["fox", "Fox"]
+    assert "the 2 of 3 document words with the strongest cells" in labels(to_svg(chart))
+    assert "subtitle" not in heat_map(handmade).to_dict()["title"]
+
+
+def test_bigrams_stand_where_they_begin(make_matcher):
+    explanation = explain(make_matcher("bag", bigrams=True), QUERY, DOCUMENT)
+    words = [cell["query"] for cell in cells(heat_map(explanation)) if cell["d"] == 0]
+    assert words[:4] == ["how", "how are", "are", "are glacier"]
+
+
+def test_labels_survive_any_characters(handmade):
+    odd = ("</script>", '"\\', "'&<ü🧊\u2028")
+    tokens = tokens_of(" ".join(odd))
+    chart = heat_map(replace(handmade, document=" ".join(odd), document_tokens=tokens))
+    found = labels(to_svg(chart))
+    assert "&lt;/script&gt;" in found
+    assert any("ü🧊" in label for label in found)
+    live = to_live_html(chart)
+    assert live.count("</script>") == 2
+    assert "<script src" not in live
+
+
+def test_strip_wraps_whole_words(handmade):
+    text = " ".join(f"word{i}" for i in range(400))
+    tokens = tokens_of(text)
+    long = replace(
+        handmade, document=text, document_tokens=tokens, tables={"x": np.ones((2, 400))}, weights={}
+    )
+    chart = word_strip(long, "document")
+    placed = cells(chart)
+    assert all(item["end"] <= LINE + 1 for item in placed)
+    words = [item["text"] for item in placed if item["text"]]
+    assert words == text.split()[: len(words)]
+    assert chart.to_dict()["title"]["text"] == (
+        f"Document, first {MAX_LETTERS:,} of {len(text):,} characters"
+    )
+
+
+def test_picture_stacks_every_layer(make_matcher):
+    svg = to_svg(picture(explain(make_matcher("iasm-dynamic", calibrated=True), QUERY, DOCUMENT)))
+    found = labels(svg)
+    for title in ("before the first", "after the first", "after the second"):
+        assert f"Word matching {title} layer" in found
+    assert any("probability of a match" in label for label in found)
+    assert "currentColor" in svg
+
+
+def test_curve_reads_csv_rows_and_averages_an_epoch():
+    rows = [
+        {"epoch": "0", "step": "1", "train_loss": "3", "dev_RR": ""},
+        {"epoch": "0", "step": "2", "train_loss": "1", "dev_RR": "0.25"},
+        {"epoch": "1", "step": "3", "train_loss": "1", "dev_RR": "nan"},
+    ]
+    chart = curve(rows)
+    assert cells(chart, "hconcat", 0) == [{"epoch": 0, "value": 2}, {"epoch": 1, "value": 1}]
+    assert cells(chart, "hconcat", 1) == [{"epoch": 0, "value": 0.25}]
+    assert {"train loss", "dev RR"} <= set(labels(to_svg(chart)))
+
+
+def test_curve_without_the_column_says_what_there_is():
+    with pytest.raises(DataError, match="no 'dev_AP' by 'epoch'; it has loss"):
+        curve([{"epoch": 0, "loss": 1.0}], ["dev_AP"])
+    with pytest.raises(DataError, match="no numbers by 'epoch'"):
+        curve([])
+
+
+def test_bars_keep_their_order_and_print_their_values():
+    svg = to_svg(bar_with_intervals([Bar("z", 0.5, 0.4, 0.6), Bar("a", 0.25, 0.2, 0.3)], "RR"))
+    found = labels(svg)
+    assert found.index("z") < found.index("a")
+    assert {"0.5000", "0.2500", "RR"} <= set(found)
+
+
+def test_wins_losses_counts_queries():
+    found = labels(to_svg(wins_losses([0.5, 0.0, -0.25, 0.125], "RR")))
+    assert "2 queries better, 1 worse, 1 equal" in found
+    assert "0 queries better, 0 worse, 2 equal" in labels(to_svg(wins_losses([0.0, 0.0])))
+
+
+def test_importing_the_package_waits_for_neither_altair_nor_torch():
+    check = (
+        "import sys, matchwork.explain; "
+        "assert not {'altair', 'vl_convert', 'torch'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", check], check=True)
