@@ -26,8 +26,8 @@ _EXAMPLES = 8  # queries in each table of wins and losses
 
 def write_evaluation_report(path: Path, answer: Answer) -> None:
     """Numbers, intervals, wins and losses, and the matcher's reasons for a few pairs."""
-    question, systems = answer.question, " and ".join(reversed(list(answer.evaluations)))
-    title = f"{systems} on {question.dataset}, {question.split}"
+    question, system = answer.question, list(answer.evaluations)[-1]
+    title = f"{system} on {question.dataset}, split {question.split}"
     with show.working("drawing the report"):
         write_report(path, title, _sections(answer))
 
@@ -62,10 +62,11 @@ def _changes(answer: Answer, name: str, comparison: Comparison) -> Iterator[Sect
 
 def _reasons(answer: Answer, query: str) -> Iterator[Section]:
     """The matcher's best document for a query, explained."""
-    split, scores = answer.measured.split, answer.runs[list(answer.runs)[1]].get(query, {})
-    if answer.matcher is None or not scores or query not in split.queries:
+    matcher, split = answer.matcher, answer.measured.split
+    scores = answer.runs[matcher.name].get(query) if matcher is not None else None
+    if matcher is None or not scores:
         return
     best = max(scores, key=scores.__getitem__)
     relevant = "relevant" if split.label(query, best) > 0 else "not relevant"
     yield Paragraph(f"The document it ranks first for query {query} ({best}, {relevant}):")
-    yield Highlight(explain(answer.matcher, split.queries[query], split.documents[best]))
+    yield Highlight(explain(matcher, split.queries[query], split.documents[best]))

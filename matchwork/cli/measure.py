@@ -7,6 +7,7 @@ from typing import Any
 
 from matchwork.cli import show
 from matchwork.cli.evaluate import describe_evaluation
+from matchwork.cli.progress import scoring
 from matchwork.cli.scorers import fit_bm25, is_bm25, open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
 from matchwork.errors import ConfigError
@@ -119,7 +120,7 @@ def measure(matcher: str, question: Question, weight: float | None) -> Answer:
     }
     if opened is not None:
         name = opened.name
-        with show.scoring() as progress:
+        with scoring() as progress:
             runs[name] = measured.run(opened, progress)
         evaluations[name] = measured.evaluate(runs[name], opened.calibration)
         if weight is not None:
@@ -137,5 +138,5 @@ def _bm25_run(measured: MeasuredSplit) -> Run:
         with show.working("searching with BM25"):
             return measured.first_stage
     bm25 = fit_bm25(measured.split.documents.values())
-    with show.scoring() as progress:
+    with scoring() as progress:
         return measured.run(bm25, progress)

@@ -16,6 +16,7 @@ from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
 
 if TYPE_CHECKING:
+    from matchwork.cli.progress import Advance
     from matchwork.data import PairRow
     from matchwork.rank import Calibration, Matcher
     from matchwork.types import TextPair
@@ -51,6 +52,8 @@ def score(
     The output is again a pair file: the row number, the ids and labels that the file has, both
     texts, and the score.
     """
+    from matchwork.cli.progress import counting
+
     if json and out == STDOUT:
         raise ConfigError("--json and --out - both want stdout; write the scores to a file")
     rows, copied = _open_pairs(pairs, columns)
@@ -61,7 +64,7 @@ def score(
         )
     names = ["row", *copied, "score", *(["probability"] if probability else [])]
     began, num_rows = time.monotonic(), 0
-    with open_table(out, names) as write, show.counting("rows") as advance:
+    with open_table(out, names) as write, counting("rows") as advance:
         calibration = opened.calibration if probability else None
         for part in _scored(opened, rows, copied, calibration, advance):
             write(part)
@@ -84,7 +87,7 @@ def _scored(
     rows: Iterator["PairRow"],
     copied: list[str],
     calibration: "Calibration | None",
-    advance: show.Advance,
+    advance: "Advance",
 ) -> Iterator[list[Row]]:
     """Windows of output rows; only one window of texts is ever held."""
     numbers, fields = count(1), attrgetter(*copied)

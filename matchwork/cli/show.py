@@ -7,38 +7,24 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import TypeAlias
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
 Cell: TypeAlias = str | int | float | Text | None
-Advance: TypeAlias = Callable[[int], None]
 MISSING = "–"
 COLUMN_GAP = 3  # letters between two columns
 
 
-@cache
 def out() -> Console:
     """Where results are printed."""
     return Console(highlight=False)
 
 
-@cache
 def err() -> Console:
     """Where everything else is printed."""
     return Console(stderr=True, highlight=False)
@@ -126,28 +112,6 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
         yield lambda message: status.update(Text(message))
 
 
-@contextmanager
-def counting(unit: str) -> Iterator[Advance]:
-    """A counter with its speed while the block runs; advance it by a number."""
-    count = TextColumn(f"{{task.completed:,.0f}} {unit}")
-    with _progress(SpinnerColumn(), count, _Speed()) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda number: progress.advance(task, number)
-
-
-@contextmanager
-def scoring() -> Iterator[Callable[[int, int], None]]:
-    """A bar for work that reports how many pairs are done, and of how many."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("pairs"), TimeRemainingColumn())
-    with _progress(*columns) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-def _progress(*columns: ProgressColumn) -> Progress:
-    return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
-
-
 def interval(low: float, high: float) -> str:
     """A confidence interval."""
     return f"[{low:.4f}, {high:.4f}]"
@@ -167,13 +131,6 @@ def shortened(text: str, length: int = 200) -> str:
     """The start of a text on one line."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else f"{flat[: length - 1]}…"
-
-
-class _Speed(ProgressColumn):
-    """How many a second."""
-
-    def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
 
 
 def _as_text(cell: Cell) -> Text:

@@ -1,10 +1,12 @@
 """Shows a training run while it happens; imported only by commands that train."""
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 
 from matchwork.cli import show
+from matchwork.cli.progress import scoring
 from matchwork.experiment import Observer
 
 _OWN_FORM = ("epoch", "best", "seconds")
@@ -32,9 +34,10 @@ class Watcher(Observer):
                 f"{name} {value:.4f}" for name, value in record.items() if name not in _OWN_FORM
             )
             best = "  ← best so far" if record.get("best") else ""
-            show.note(
+            # Through sys.stderr, which Lightning's bar redirects to the lines above itself.
+            sys.stderr.write(
                 f"  seed {seed}  epoch {record['epoch']:g}  {numbers}  "
-                f"{record.get('seconds', 0.0):.1f} s{best}"
+                f"{record.get('seconds', 0.0):.1f} s{best}\n"
             )
 
     def progress(self, done: int, total: int) -> None:
@@ -42,7 +45,7 @@ class Watcher(Observer):
         if self.quiet:
             return
         if self._update is None:
-            self._update = self._scoring.enter_context(show.scoring())
+            self._update = self._scoring.enter_context(scoring())
         self._update(done, total)
         if done >= total:
             self._stop()
@@ -57,6 +60,8 @@ class Watcher(Observer):
         traceback: TracebackType | None,
     ) -> None:
         self._stop()
+        if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+            show.note("stopped; the same command with --resume continues")
 
     def _stop(self) -> None:
         self._scoring.close()

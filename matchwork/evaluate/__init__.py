@@ -1,5 +1,6 @@
 """RANKINGS -> NUMBERS: measures, protocols, intervals and significance; knows no model."""
 
+from matchwork.callable_package import make_callable
 from matchwork.evaluate.classification import evaluate_classification
 from matchwork.evaluate.comparison import Comparison, compare, compare_all
 from matchwork.evaluate.evaluate import Evaluation, evaluate
@@ -21,3 +22,5 @@ __all__ = [
     "holm",
     "permutation_test",
 ]
+
+make_callable(__name__)

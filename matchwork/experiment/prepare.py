@@ -8,7 +8,7 @@ from torch import Tensor
 
 from matchwork.data import Dataset, Split, load
 from matchwork.encode import WordEmbedding, WordEmbeddingConfig, WordVectors, learn_vectors
-from matchwork.experiment.recipe import Recipe
+from matchwork.experiment.recipe import Recipe, check_measures
 from matchwork.experiment.vector_files import find_vectors
 from matchwork.models import MODELS
 from matchwork.rank.matcher import Matcher
@@ -94,6 +94,7 @@ def prepare(recipe: Recipe, data_root: str | None = None) -> Prepared:
     data = recipe.data
     wanted = list(dict.fromkeys([data.train, data.dev, data.test]))
     dataset = load(data.name, data_root, wanted, columns=None, **data.options)
+    check_measures(recipe, dataset.task, f"recipe {recipe.name}")
     vectors = None
     if recipe.vectors.source == "file":
         path = find_vectors(recipe.vectors.file, data_root)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from matchwork.config import build, to_table
 from matchwork.data.catalogue import CATALOGUE
+from matchwork.data.dataset import Task
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import CLASSIFICATION, PROTOCOLS, canonical
 from matchwork.experiment.vector_files import find_vectors
@@ -52,6 +53,11 @@ class TextSection:
     max_query_length: int = 0
     max_document_length: int = 0
 
+    def __post_init__(self) -> None:
+        for name in ("min_count", "max_query_length", "max_document_length"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
+
     def tokenizer(self) -> WordTokenizerConfig:
         """The part that the tokenizer takes."""
         return WordTokenizerConfig(
@@ -82,6 +88,10 @@ class VectorsSection:
     def __post_init__(self) -> None:
         if (self.source == "file") != bool(self.file):
             raise ConfigError(f'source = "file" and file belong together, got {self.file!r}')
+        if self.words and not self.file:
+            raise ConfigError(f"words name the rows of a file, got {self.words!r} without one")
+        if self.dim < 1:
+            raise ConfigError(f"dim must be at least 1, got {self.dim}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +103,8 @@ class RunSection:
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise ConfigError(f"seeds must be different numbers, got {list(self.seeds)}")
+        if min(self.seeds) < 0:
+            raise ConfigError(f"seeds must not be negative, got {min(self.seeds)}")
 
 
 @dataclass(frozen=True)
@@ -181,8 +193,8 @@ def make_recipe(
         paper=_paper(tables.get("paper", {}), at("paper")),
     )
     _check_names(recipe, where)
-    if recipe.vectors.source == "file":
-        find_vectors(recipe.vectors.file, data_root)
+    for file in filter(None, (recipe.vectors.file, recipe.vectors.words)):
+        find_vectors(file, data_root)
     return recipe
 
 
@@ -221,11 +233,12 @@ def _check_names(recipe: Recipe, where: str) -> None:
     if data.protocol and data.protocol not in PROTOCOLS:
         hint = did_you_mean(data.protocol, PROTOCOLS)
         raise ConfigError(f"{where}: no protocol {data.protocol!r}; {hint}")
-    for measure in (*data.measures, recipe.train.dev_measure):
+    for measure in data.measures:
         canonical(measure)
     if data.depth < 0:
         raise ConfigError(f"{where}: data.depth must be 0 (all) or more, got {data.depth}")
     if data.name in CATALOGUE:
+        check_measures(recipe, CATALOGUE[data.name].task, where)
         known = CATALOGUE[data.name].splits
         for split in (data.train, data.dev, data.test):
             if known and split not in known:
@@ -234,6 +247,18 @@ def _check_names(recipe: Recipe, where: str) -> None:
     elif not Path(data.name).exists():
         hint = did_you_mean(data.name, CATALOGUE)
         raise DataError(f"{where}: {data.name!r} is neither a known data set nor a path; {hint}")
-    is_classification = [canonical(m) in CLASSIFICATION for m in data.measures]
-    if any(is_classification) and not all(is_classification):
-        raise ConfigError(f"{where}: ranking and classification measures do not mix in one recipe")
+
+
+def check_measures(recipe: Recipe, task: Task, where: str) -> None:
+    """Whether what is measured fits the data; of a path this is known once it is read."""
+    examples = ", ".join(CLASSIFICATION) if task == "classification" else "AP, RR or nDCG@10"
+    for key, names in (
+        ("data.measures", recipe.data.measures),
+        ("train.dev_measure", (recipe.train.dev_measure,)),
+    ):
+        for name in names:
+            if (canonical(name) in CLASSIFICATION) != (task == "classification"):
+                raise ConfigError(
+                    f"{where}: {key} = {name!r} does not measure {task}, which is the task of "
+                    f"{recipe.data.name}; use {examples}"
+                )

@@ -52,7 +52,7 @@ def make_result(
             }
     main = systems[recipe.model_name]
     return {
-        "dataset": prepared.dataset.name,
+        "dataset": recipe.dataset_folder,
         "model": recipe.model_name,
         "recipe": recipe.name,
         "protocol": main.protocol,

@@ -80,7 +80,7 @@ def run_recipe(
 def _claim(out: Path, recipe: Recipe, resume: bool) -> None:
     """One folder, one recipe: never mix two, never overwrite by accident."""
     note = out / "recipe.json"
-    if note.exists():
+    if note.exists() and any(out.glob("seed-*")):  # else nothing was done that could be lost
         if read_json(note)["hash"] != recipe.hash:
             raise ConfigError(
                 f"{out} holds a run of other settings; choose another --out or delete it"

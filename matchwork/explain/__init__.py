@@ -1,5 +1,6 @@
 """SCORE -> REASONS: explanations of single pairs, their pictures, and report pages."""
 
+from matchwork.callable_package import make_callable
 from matchwork.explain.charts import heat_map, heat_maps, picture, word_strip
 from matchwork.explain.explanation import Explanation, WordPair, WordWeight, explain
 from matchwork.explain.export import save
@@ -40,3 +41,5 @@ __all__ = [
     "word_strip",
     "write_report",
 ]
+
+make_callable(__name__)

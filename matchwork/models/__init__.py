@@ -3,13 +3,16 @@
 from matchwork.models.bag import BagMatcher, BagMatcherConfig
 from matchwork.models.base import MODELS, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iasm import IASM, IASMConfig
+from matchwork.models.knrm import KNRM, KNRMConfig
 
 __all__ = [
     "IASM",
+    "KNRM",
     "MODELS",
     "BagMatcher",
     "BagMatcherConfig",
     "IASMConfig",
+    "KNRMConfig",
     "MatchModel",
     "MatchOutput",
     "ModelConfig",

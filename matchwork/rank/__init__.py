@@ -1,5 +1,6 @@
 """SCORE -> RANKING: matchers, BM25, the two-stage pipeline and the folder format."""
 
+from matchwork.callable_package import make_callable
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.matcher import Matcher
@@ -7,3 +8,5 @@ from matchwork.rank.pipeline import Pipeline
 from matchwork.rank.ranking import rank, rank_all
 
 __all__ = ["BM25", "Calibration", "Matcher", "Pipeline", "rank", "rank_all"]
+
+make_callable(__name__)

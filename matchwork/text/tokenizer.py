@@ -63,7 +63,7 @@ class WordTokenizerConfig:
     """How text becomes words: split at white space and punctuation.
 
     `punctuation` tokens are dropped or kept as words of their own; `stem` names a Snowball
-    language; `bigrams` adds every known pair of neighbouring words after the words.
+    language; `bigrams` adds every known pair of neighbouring words after its second word.
     """
 
     lowercase: bool = True
@@ -148,25 +148,22 @@ class WordTokenizer:
         rows: list[Ids] = []
         for chunk in _chunks(texts):
             for text, encoding in zip(chunk, self._splitter.encode_batch(chunk), strict=True):
-                ids = np.array(encoding.ids, dtype=np.int64)
-                unknown = np.flatnonzero(ids == UNKNOWN)
-                if len(unknown):
-                    spans = _spans(text, encoding.offsets)
-                    ids[unknown] = [self._unknown_id(text[slice(*spans[i])]) for i in unknown]
-                rows.append(self._with_bigrams(ids) if self.config.bigrams else ids)
+                ids = self._word_ids(text, encoding)
+                if self.config.bigrams:
+                    first_words, bigrams = self._find_bigrams(ids)
+                    ids = np.insert(ids, first_words + 2, bigrams)
+                rows.append(ids)
         return TokenTable.from_rows(rows, max_length)
 
     def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
         """The tokens behind the ids of one text, in the same order."""
-        offsets = self._splitter.encode(_readable(text)).offsets
-        found = [Token(text[a:b], a, b) for a, b in _spans(text, offsets)]
+        encoding = self._splitter.encode(_readable(text))
+        spans = _spans(text, encoding.offsets)
         if self.config.bigrams:
-            ids = self.encode([text])[0][: len(found)]
-            found += [
-                Token(text[found[i].start : found[i + 1].end], found[i].start, found[i + 1].end)
-                for i in self._bigram_positions(ids)
-            ]
-        return found[:max_length]
+            first_words, _ = self._find_bigrams(self._word_ids(text, encoding))
+            for first in reversed(first_words.tolist()):
+                spans.insert(first + 2, (spans[first][0], spans[first + 1][1]))
+        return [Token(text[start:end], start, end) for start, end in spans[:max_length]]
 
     def to_json(self) -> dict[str, Any]:
         """Everything needed to make an equal tokenizer."""
@@ -188,6 +185,14 @@ class WordTokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         return WordTokenizer.from_json, (self.to_json(),)  # the compiled parts do not pickle
 
+    def _word_ids(self, text: str, encoding: tokenizers.Encoding) -> Ids:
+        ids = np.array(encoding.ids, dtype=np.int64)
+        unknown = np.flatnonzero(ids == UNKNOWN)
+        if len(unknown):
+            spans = _spans(text, encoding.offsets)
+            ids[unknown] = [self._unknown_id(text[slice(*spans[i])]) for i in unknown]
+        return ids
+
     def _unknown_id(self, surface: str) -> int:
         word = self._splitter.normalizer.normalize_str(surface)
         if not self._stem:
@@ -206,7 +211,8 @@ class WordTokenizer:
         keys = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
         return keys[:, 0], keys[:, 1]
 
-    def _bigram_matches(self, ids: Ids) -> tuple[Ids, Ids]:
+    def _find_bigrams(self, ids: Ids) -> tuple[Ids, Ids]:
+        """Positions of the first words of known bigrams, and the bigrams' ids."""
         keys, bigram_ids = self._bigrams
         size = len(self.vocabulary)
         first, second = ids[:-1], ids[1:]
@@ -217,12 +223,6 @@ class WordTokenizer:
         slots = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         positions = np.flatnonzero((keys[slots] == wanted) & known)
         return positions, bigram_ids[slots[positions]]
-
-    def _bigram_positions(self, ids: Ids) -> list[int]:
-        return [int(position) for position in self._bigram_matches(ids)[0]]
-
-    def _with_bigrams(self, ids: Ids) -> Ids:
-        return np.concatenate([ids, self._bigram_matches(ids)[1]])
 
 
 def _frequent_first(counts: Counter[Any]) -> list[tuple[Any, int]]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from matchwork.errors import ConfigError
+from matchwork.evaluate import canonical
 
 LossName: TypeAlias = Literal["cross-entropy", "squared", "hinge", "softmax"]
 NegativesName: TypeAlias = Literal["labelled", "own", "random", "hard", "replace", "in-batch"]
@@ -40,6 +41,8 @@ class TrainConfig:
     checkpoint_seconds: float = 60.0
 
     def __post_init__(self) -> None:
+        # One spelling, since the measures of an epoch are looked up by name: MRR is RR.
+        object.__setattr__(self, "dev_measure", canonical(self.dev_measure))
         for name in ("num_negatives", "batch_size", "max_epochs", "devices", "hard_depth"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")

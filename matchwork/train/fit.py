@@ -1,10 +1,6 @@
 """Train a model: set up Lightning, run, and come back with the best weights."""
 
 import importlib.util
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from json import dumps
@@ -15,7 +11,7 @@ from typing import Any
 import lightning.pytorch as pl
 from lightning.pytorch.callbacks import Callback, RichProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
-from safetensors.torch import load_file
+from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
@@ -23,8 +19,9 @@ from matchwork.files import write_beside
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
 from matchwork.train.module import LOG_EVERY, Keeper, OnEpoch, TrainingModule, Validate
+from matchwork.train.quiet import quiet_lightning
 from matchwork.train.samples import TrainingSet
-from matchwork.train.state import BEST, LAST, load_checkpoint
+from matchwork.train.state import LAST, TrainState, load_best, load_checkpoint
 
 
 @dataclass(frozen=True)
@@ -51,9 +48,12 @@ def fit(
     """Train `model` in place and leave it with the weights that were best on dev.
 
     `folder` receives checkpoints, logs and history; with `resume` the run goes on from its
-    last checkpoint. Without `validate` the last epoch counts as best.
+    last checkpoint. Without `validate` the last epoch counts as best. Training on several
+    devices happens in other processes: `on_epoch` then hears of all epochs at the end.
     """
     if folder is None:
+        if resume:
+            raise ConfigError("resume needs the folder of the run that is to go on")
         with TemporaryDirectory(prefix="matchwork-") as temporary:
             return fit(
                 model,
@@ -74,17 +74,34 @@ def fit(
             "another folder"
         )
     _require_writable(folder)
-    if not (checkpoint and checkpoint["state"]["finished"]):
+    began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
+    if not began.finished(config):
+        precision = next(model.parameters()).dtype
         module = TrainingModule(model, samples, config, seed, checkpoint)
-        keeper = Keeper(folder, config, fingerprint, validate, on_epoch)
-        with _quiet_lightning():
-            _trainer(config, folder, keeper, progress).fit(module)
+        live = on_epoch if config.devices == 1 else None
+        keeper = Keeper(folder, config, fingerprint, validate, live)
+        with quiet_lightning():
+            _run(_trainer(config, folder, keeper, progress), module)
+        if config.precision == "64":
+            model.to(precision)  # Lightning widened it; it comes back as it was
     final = load_checkpoint(folder, fingerprint)
     if final is None:
         raise TrainingError(f"training ended without a single finished epoch in {folder}")
-    state = final["state"]
-    model.load_state_dict(load_file(folder / BEST), strict=False)
-    return FitResult(state["history"], state["best_epoch"], state["best_value"])
+    state = TrainState(**final["state"])
+    if on_epoch and config.devices > 1:
+        for record in state.history[len(began.history) :]:
+            on_epoch(record)
+    model.load_state_dict(load_best(folder), strict=False)
+    return FitResult(state.history, state.best_epoch, state.best_value)
+
+
+def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
+    """Train; the text of an error in another process is the whole traceback there."""
+    try:
+        trainer.fit(module)
+    except ProcessRaisedException as error:
+        _, _, reason = str(error).strip().splitlines()[-1].partition(": ")
+        raise TrainingError(f"a training process failed: {reason}") from error
 
 
 def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) -> pl.Trainer:
@@ -100,6 +117,7 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
         devices=config.devices,
         precision=config.precision,
         max_epochs=config.max_epochs,
+        default_root_dir=folder,
         gradient_clip_val=config.clip_norm,
         logger=loggers,
         callbacks=callbacks,
@@ -117,7 +135,8 @@ def _fingerprint(model: MatchModel, samples: TrainingSet, config: TrainConfig, s
         del settings[free]
     digest = blake2b(digest_size=16)
     shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
-    digest.update(dumps([settings, seed, to_table(model.config), shapes]).encode())
+    configs = [to_table(model.config), to_table(model.encoder.config)]
+    digest.update(dumps([settings, seed, configs, shapes]).encode())
     for table in (samples.queries, samples.documents):
         digest.update(table.flat.tobytes())
         digest.update(table.starts.tobytes())
@@ -131,26 +150,3 @@ def _require_writable(folder: Path) -> None:
     with write_beside(folder / ".writable") as stream:
         stream.write("")
     (folder / ".writable").unlink()
-
-
-@contextmanager
-def _quiet_lightning() -> Iterator[None]:
-    """Lightning's hints about hardware and loaders are not for our users."""
-    loggers = [
-        logging.getLogger(name)
-        for name in (
-            "lightning.pytorch",
-            "lightning.pytorch.utilities.rank_zero",
-            "lightning.fabric",
-        )
-    ]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)

@@ -5,12 +5,12 @@ with the very batch that was next, without any state of the loader on disk.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from matchwork.errors import ConfigError
 from matchwork.text import PairBatch
 from matchwork.text.batch import Ids
 from matchwork.train.samples import TrainingSet
@@ -19,7 +19,6 @@ from matchwork.train.sampling import Groups, Sampler
 _POOL = 64  # batches sorted by length together: large enough to save padding, small to mix
 
 
-@dataclass(frozen=True, slots=True)
 class TrainBatch:
     """Pairs in flat form; `labels` and `mask` are (groups, candidates).
 
@@ -27,9 +26,11 @@ class TrainBatch:
     document: the labels are then (groups, groups).
     """
 
-    pairs: PairBatch
-    labels: Tensor
-    mask: Tensor
+    # No dataclass: Lightning takes those apart to convert their tensors, and ours are frozen.
+    def __init__(self, pairs: PairBatch, labels: Tensor, mask: Tensor) -> None:
+        self.pairs = pairs
+        self.labels = labels
+        self.mask = mask
 
     def to(self, device: torch.device | str) -> "TrainBatch":
         """The same batch on another device."""
@@ -59,11 +60,17 @@ class EpochLoader:
         self.position = position
         self.rank = rank
         self.num_ranks = num_ranks
-        self.num_groups = len(sampler.draw(np.random.default_rng(0)).labels)
+        num_groups = len(sampler.draw(np.random.default_rng(0)).labels)
+        self.num_batches = -(-num_groups // batch_size)
+        if self.num_batches < num_ranks:
+            # A device without a batch would leave the others waiting for it forever.
+            raise ConfigError(
+                f"{num_groups} training groups make {self.num_batches} batches of {batch_size}, "
+                f"too few for {num_ranks} devices; lower batch_size or devices"
+            )
 
     def __len__(self) -> int:
-        batches = -(-self.num_groups // self.batch_size)
-        return max(1, batches // self.num_ranks)
+        return self.num_batches // self.num_ranks
 
     def __iter__(self) -> Iterator[TrainBatch]:
         epoch, done = self.position()

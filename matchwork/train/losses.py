@@ -5,6 +5,7 @@ number, averaged so that the batch size does not change its scale.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import torch
@@ -54,7 +55,5 @@ def softmax(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 
 LOSSES.add("cross-entropy", lambda config: cross_entropy)
 LOSSES.add("squared", lambda config: squared_error)
-LOSSES.add(
-    "hinge", lambda config: lambda scores, labels, mask: hinge(scores, labels, mask, config.margin)
-)
+LOSSES.add("hinge", lambda config: partial(hinge, margin=config.margin))
 LOSSES.add("softmax", lambda config: softmax)

@@ -2,22 +2,25 @@
 
 import csv
 import io
+import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import lightning.pytorch as pl
+import numpy as np
 import torch
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
-from matchwork.errors import TrainingError
+from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.files import write_beside, write_text
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
 from matchwork.train.loader import EpochLoader, TrainBatch
 from matchwork.train.losses import LOSSES
+from matchwork.train.quiet import silence_lightning
 from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import SAMPLERS, Sampler
 from matchwork.train.state import BEST, HISTORY, LAST, TrainState, save_checkpoint
@@ -90,12 +93,16 @@ class TrainingModule(pl.LightningModule):
         return optimizer
 
     def on_train_start(self) -> None:
-        """Random numbers go on where they stopped."""
+        """The loss scale of 16-bit training goes on where it stopped."""
         if self._resume:
-            _set_random_state(self._resume["random"])
             if self._resume["precision"]:
                 self.trainer.precision_plugin.load_state_dict(self._resume["precision"])
             self._resume = None
+
+    def on_train_batch_start(self, batch: TrainBatch, batch_idx: int) -> None:
+        """Random numbers of a step (dropout) follow from (seed, step, rank), as its batch does."""
+        source = np.random.SeedSequence([self.seed, self.state.step, self.global_rank])
+        torch.manual_seed(int(source.generate_state(1, np.uint64)[0]))
 
     def transfer_batch_to_device(
         self, batch: TrainBatch, device: torch.device, dataloader_idx: int
@@ -110,10 +117,13 @@ class TrainingModule(pl.LightningModule):
             scores = self.model.match_all(query, self.model.encode(batch.pairs.document))
         else:
             scores = self.model(batch.pairs).scores.view_as(batch.labels)
+        # Losses subtract scores, for which 16 bits are too few.
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         loss: Tensor = self._loss(scores, batch.labels, batch.mask)
         value = float(loss.detach())
-        if not torch.isfinite(loss):
-            raise TrainingError(_not_finite(f"the loss is {value}", self.state))
+        if not math.isfinite(value):
+            step, epoch = self.state.step + 1, self.state.epoch + 1
+            raise TrainingError(_not_finite(f"the loss is {value}", step, epoch))
         self.state.loss_sum += value
         self.log("loss", value, prog_bar=True, logger=False)
         return loss
@@ -123,28 +133,15 @@ class TrainingModule(pl.LightningModule):
         return {
             "model": trained_tensors(self.model),
             "optimizer": self.trainer.optimizers[0].state_dict(),
-            "random": _random_state(),
             "precision": self.trainer.precision_plugin.state_dict(),
         }
 
 
-def _not_finite(what: str, state: TrainState) -> str:
+def _not_finite(what: str, step: int, epoch: int) -> str:
     return (
-        f"{what} at step {state.step + 1} (epoch {state.epoch + 1}); training stopped and the "
-        "last good checkpoint was kept. Lower the learning rate, set clip_norm, or check the "
-        "input vectors."
+        f"{what} at step {step} (epoch {epoch}); training stopped and the last good checkpoint "
+        "was kept. Lower the learning rate, set clip_norm, or check the input vectors."
     )
-
-
-def _random_state() -> dict[str, Any]:
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return {"cpu": torch.get_rng_state(), "cuda": cuda}
-
-
-def _set_random_state(state: dict[str, Any]) -> None:
-    torch.set_rng_state(state["cpu"])
-    if state["cuda"] and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all(state["cuda"])
 
 
 class Keeper(pl.callbacks.Checkpoint):
@@ -165,6 +162,10 @@ class Keeper(pl.callbacks.Checkpoint):
         self.on_epoch = on_epoch
         self._epoch_began = self._saved_at = time.monotonic()
 
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        silence_lightning()  # unpickled: in a process of its own, where it speaks up again
+
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Start the clock."""
         self._epoch_began = time.monotonic()
@@ -179,6 +180,7 @@ class Keeper(pl.callbacks.Checkpoint):
         if state.step % LOG_EVERY == 0:
             self._log(trainer, {"loss": state.loss_sum / state.batch}, state.step)
         if time.monotonic() - self._saved_at >= self.config.checkpoint_seconds:
+            self._require_finite(pl_module)
             self._checkpoint(trainer, pl_module)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
@@ -198,11 +200,6 @@ class Keeper(pl.callbacks.Checkpoint):
         record["seconds"] = round(time.monotonic() - self._epoch_began, 3)
         state.history.append(record)
         state.epoch, state.batch, state.loss_sum = state.epoch + 1, 0, 0.0
-        waited = state.epoch - state.best_epoch
-        patience = self.config.patience
-        state.finished = state.epoch >= self.config.max_epochs or (
-            patience is not None and waited >= patience
-        )
         if trainer.is_global_zero:
             if improved:
                 with write_beside(self.folder / BEST, "wb") as stream:
@@ -212,18 +209,27 @@ class Keeper(pl.callbacks.Checkpoint):
         self._checkpoint(trainer, pl_module)
         if self.on_epoch and trainer.is_global_zero:
             self.on_epoch(record)
-        trainer.should_stop = state.finished
+        trainer.should_stop = state.finished(self.config)
 
     def _measure(self, trainer: pl.Trainer, pl_module: Any) -> dict[str, float]:
         if self.validate is None:
             return {}
         measured: dict[str, float] = {}
         if trainer.is_global_zero:
-            measured = dict(self.validate(pl_module.model))
+            try:
+                measured = dict(self.validate(pl_module.model))
+            except DataError as error:  # weights can be finite and scores overflow
+                state: TrainState = pl_module.state
+                where = f"step {state.step} (epoch {state.epoch + 1})"
+                raise TrainingError(f"dev cannot be measured after {where}: {error}") from error
+            if self.config.dev_measure not in measured:
+                raise ConfigError(
+                    f"dev_measure is {self.config.dev_measure!r}, but measured on dev were "
+                    f"{', '.join(measured) or 'none'}"
+                )
         return dict(trainer.strategy.broadcast(measured))
 
     def _checkpoint(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        self._require_finite(pl_module)
         if trainer.is_global_zero:
             tensors = pl_module.checkpoint_tensors()
             save_checkpoint(self.folder, pl_module.state, tensors, self.fingerprint)
@@ -235,7 +241,7 @@ class Keeper(pl.callbacks.Checkpoint):
                 state: TrainState = pl_module.state
                 kept = self.folder / LAST
                 what = f"parameter {name!r} is no longer finite (checkpoint: {kept})"
-                raise TrainingError(_not_finite(what, state))
+                raise TrainingError(_not_finite(what, state.step, state.epoch + 1))
 
     def _log(self, trainer: pl.Trainer, record: Mapping[str, float], step: int) -> None:
         for logger in trainer.loggers:

@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
 
 from matchwork.errors import ConfigError, FolderError
 from matchwork.files import write_beside
+from matchwork.train.config import TrainConfig
 
 LAST, BEST, HISTORY = "last.ckpt", "best.safetensors", "history.csv"
 
@@ -22,12 +26,17 @@ class TrainState:
     loss_sum: float = 0.0
     best_value: float | None = None
     best_epoch: int = 0
-    finished: bool = False
     history: list[dict[str, float]] = field(default_factory=list)
 
     def position(self) -> tuple[int, int]:
         """The epoch under way and how many of its batches are done."""
         return self.epoch, self.batch
+
+    def finished(self, config: TrainConfig) -> bool:
+        """Whether all epochs are done, or dev has not improved for too long."""
+        waited = self.epoch - self.best_epoch
+        tired = config.patience is not None and waited >= config.patience
+        return self.epoch >= config.max_epochs or (self.epoch > 0 and tired)
 
 
 def save_checkpoint(
@@ -52,9 +61,20 @@ def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:
         raise FolderError(
             f"{path}: the checkpoint cannot be read ({error}); delete it to start again"
         ) from error
-    if content["fingerprint"] != fingerprint:
+    if content.get("fingerprint") != fingerprint:
         raise ConfigError(
             f"{path} belongs to other settings or data; resume with the recipe that began the "
             "run, or choose another --out"
         )
     return content
+
+
+def load_best(folder: Path) -> dict[str, Tensor]:
+    """The weights of the best epoch."""
+    path = folder / BEST
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise FolderError(
+            f"{path}: the best weights cannot be read ({error}); delete {folder} to start again"
+        ) from error

@@ -1,0 +1,37 @@
+# make demo   set up, then train, measure and explain a matcher on built-in data
+# make test   set up, then run the whole test suite
+# make lint   formatting, types and the import contract
+# make bench  speed and memory, as JSON under benchmarks/results
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench results clean
+
+demo: $(READY)
+	$(BIN)/matchwork demo
+
+test: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+results: $(READY)
+	$(BIN)/matchwork results --write
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Matchwork needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[demo,dev]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) matchwork-demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,52 @@
+"""Bars and counters on stderr while something long runs; kept apart for a quick start."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from matchwork.cli import show
+
+Advance: TypeAlias = Callable[[int], None]
+
+
+@contextmanager
+def counting(unit: str) -> Iterator[Advance]:
+    """A counter with its speed while the block runs; advance it by a number."""
+    count = TextColumn(f"{{task.completed:,.0f}} {unit}")
+    with _progress(SpinnerColumn(), count, _Speed()) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda number: progress.advance(task, number)
+
+
+@contextmanager
+def scoring() -> Iterator[Callable[[int, int], None]]:
+    """A bar for work that reports how many pairs are done, and of how many."""
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("pairs"), TimeRemainingColumn())
+    with _progress(*columns) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
+    return Progress(
+        *columns, console=show.err(), transient=True, disable=not show.err().is_terminal
+    )
+
+
+class _Speed(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")

@@ -1,0 +1,90 @@
+import json
+from pathlib import Path
+
+import pytest
+
+RECIPE = """
+[data]
+name = "toy"
+[model]
+name = "bag"
+[vectors]
+dim = 8
+trainable = true
+[train]
+max_epochs = 2
+accelerator = "cpu"
+[run]
+seeds = [1]
+[paper]
+AP = 0.9
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "tiny.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def test_train_measures_saves_and_says_where(call, call_json, recipe):
+    result = call("train", recipe)
+    assert result.exit_code == 0, result.stderr
+    for name in ("runs/toy/tiny/seed-1/matcher", "runs/toy/tiny/result.json"):
+        assert name in result.stdout and Path(name).exists()
+    assert "0.9000" in result.stdout and "BM25 + bag" in result.stdout
+    assert "epoch 2" in result.stderr and "best so far" in result.stderr
+    kept = json.loads(Path("results/toy/tiny.json").read_text())
+    assert kept["measures"]["AP"]["paper"] == 0.9
+
+    again = call("train", recipe)
+    assert again.exit_code == 2 and "--resume" in again.stderr
+    resumed = call_json("train", recipe, "--resume")
+    assert resumed["measures"] == kept["measures"]
+
+    found = call_json("results")
+    assert [one["recipe"] for one in found] == ["tiny"] and "per_query" not in found[0]
+    shown = call("results", "--write")
+    assert "bag" in shown.stdout and Path("results/README.md").exists()
+
+
+def test_a_changed_recipe_is_kept_out_of_the_results(call, recipe):
+    result = call("train", recipe, "--set", "train.max_epochs=1", "--out", "x", "--quiet")
+    assert result.exit_code == 0 and result.stderr == ""
+    assert not Path("results").exists()
+    settings = json.loads(Path("x/result.json").read_text())["settings"]
+    assert settings["train"]["max_epochs"] == 1
+
+
+def test_seeds_and_results_folder(call_json, recipe):
+    result = call_json("train", recipe, "--seeds", "3,4", "--results", "kept")
+    assert result["seeds"] == [3, 4] and Path("kept/toy/tiny.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "train.max_epoch=1"], "did you mean 'max_epochs'"),
+        (["--set", "modle.name=bag"], "did you mean 'model'"),
+        (["--set", "model.name=bga"], "did you mean 'bag'"),
+        (["--set", "data.measures=['APP']"], "did you mean 'AP'"),
+        (["--set", "train"], "section.key=value"),
+        (["--seeds", "one"], "--seeds takes whole numbers"),
+    ],
+)
+def test_wrong_settings_stop_before_work(call, recipe, arguments, message):
+    result = call("train", recipe, *arguments)
+    assert result.exit_code == 2 and message in result.stderr
+    assert not Path("runs").exists()
+
+
+def test_missing_recipe(call):
+    result = call("train", "none.toml")
+    assert result.exit_code == 2 and "cannot read recipe none.toml" in result.stderr
+
+
+def test_no_results_yet(call, tmp_path):
+    result = call("results", "--results", tmp_path)
+    assert result.exit_code == 1 and "no results here" in result.stderr

@@ -1,0 +1,64 @@
+"""`train(matcher, data)`: better than untrained, calibrated, and ready to be saved."""
+
+import numpy as np
+import pytest
+
+from matchwork.data import Dataset
+from matchwork.errors import ConfigError
+from matchwork.rank import Matcher
+from matchwork.train import train
+from matchwork.train.measured import MeasuredSplit
+
+SETTINGS = {"max_epochs": 15, "learning_rate": 0.05, "accelerator": "cpu", "batch_size": 6}
+
+
+def rr(matcher, questions, split):
+    measured = MeasuredSplit(questions[split], "raw", ("RR",))
+    return measured.evaluate(measured.run(matcher))["RR"]
+
+
+@pytest.mark.parametrize("name", ["bag", "knrm", "iasm-dynamic"])
+def test_training_lifts_the_ranking(matcher, questions, name, tmp_path):
+    made = matcher(name, dim=16)
+    before = rr(made, questions, "train")
+    result = train(made, questions, seed=1, **{**SETTINGS, "negatives": "own", "num_negatives": 3})
+    assert rr(made, questions, "train") > max(0.9, before + 0.1)
+    assert result.history[-1]["loss"] < result.history[0]["loss"]
+    assert rr(made, questions, "dev") == result.best_value == max(r["RR"] for r in result.history)
+    made.save(tmp_path / "matcher")
+    again = Matcher.load(tmp_path / "matcher")
+    pairs = [(query, text) for query in ("who wrote it", "") for text in ("he did", "")]
+    np.testing.assert_array_equal(again.score(pairs), made.score(pairs))
+    assert again.calibration == made.calibration
+
+
+def test_calibration_is_fitted_on_dev(matcher, questions):
+    made = matcher()
+    train(made, questions, **SETTINGS)
+    assert made.calibration is not None and made.calibration.slope > 0
+    dev = questions["dev"]
+    probabilities = made.probability([(pair.query, pair.document) for pair in dev.pairs()])
+    # a quarter of the candidates is relevant, and that is what the probabilities sum to
+    assert probabilities.mean() == pytest.approx(0.25, abs=0.06)
+
+
+def test_without_dev_there_is_no_calibration(matcher, questions):
+    made = matcher()
+    result = train(made, Dataset("toy", {"train": questions["train"]}), **SETTINGS)
+    assert made.calibration is None and result.best_value is None and result.best_epoch == 15
+
+
+def test_settings_start_from_the_models_own(matcher, questions, tmp_path):
+    """The bag trains with in-batch negatives unless told otherwise."""
+    with pytest.raises(ConfigError, match="in-batch negatives need a batch_size of at least 2"):
+        train(matcher("bag"), questions, batch_size=1)
+    with pytest.raises(
+        ConfigError, match="training settings: unknown key 'epochs'; did you mean 'max_epochs'"
+    ):
+        train(matcher("bag"), questions, epochs=3)
+
+
+def test_matchwork_train_is_this_function():
+    import matchwork
+
+    assert callable(matchwork.train)
