@@ -8,7 +8,18 @@ import typer
 from typer.core import TyperGroup
 
 import matchwork
-from matchwork.cli import compare, data, evaluate, explain, models, rank, results, score, train
+from matchwork.cli import (
+    compare,
+    data,
+    demo,
+    evaluate,
+    explain,
+    models,
+    rank,
+    results,
+    score,
+    train,
+)
 from matchwork.cli.options import examples
 from matchwork.errors import MatchworkError
 
@@ -53,6 +64,7 @@ app = typer.Typer(
         "matchwork COMMAND --help",
     ),
 )
+app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.add_typer(data.app, name="data")
 app.command("models", epilog=models.EXAMPLES)(models.models)
 app.command("train", epilog=train.EXAMPLES)(train.train)

@@ -237,6 +237,11 @@ def _check_names(recipe: Recipe, where: str) -> None:
         canonical(measure)
     if data.depth < 0:
         raise ConfigError(f"{where}: data.depth must be 0 (all) or more, got {data.depth}")
+    options = CATALOGUE[data.name].options if data.name in CATALOGUE else {}
+    for option in data.options:
+        if option not in options:
+            hint = did_you_mean(option, options)
+            raise ConfigError(f"{where}: {data.name} has no option {option!r}; {hint}")
     if data.name in CATALOGUE:
         check_measures(recipe, CATALOGUE[data.name].task, where)
         known = CATALOGUE[data.name].splits

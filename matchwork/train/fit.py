@@ -1,6 +1,7 @@
 """Train a model: set up Lightning, run, and come back with the best weights."""
 
 import importlib.util
+import signal
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from json import dumps
@@ -96,9 +97,15 @@ def fit(
 
 
 def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
-    """Train; the text of an error in another process is the whole traceback there."""
+    """Train; what other processes and Ctrl-C become in Lightning is turned back."""
+    ctrl_c = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(module)
+    except SystemExit as error:
+        if not isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        signal.signal(signal.SIGINT, ctrl_c)  # Lightning has switched it off
+        raise KeyboardInterrupt from None
     except ProcessRaisedException as error:
         _, _, reason = str(error).strip().splitlines()[-1].partition(": ")
         raise TrainingError(f"a training process failed: {reason}") from error

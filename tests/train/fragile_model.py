@@ -22,6 +22,10 @@ def cut(scores: torch.Tensor) -> torch.Tensor:
     raise PowerCut
 
 
+def ctrl_c(scores: torch.Tensor) -> torch.Tensor:
+    raise KeyboardInterrupt
+
+
 def not_a_number(scores: torch.Tensor) -> torch.Tensor:
     return scores * math.nan
 

@@ -1,5 +1,6 @@
 """Whatever ends a run, going on with it ends where the whole run would have ended."""
 
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from fragile_model import FragileModel, PowerCut, bad_gradient, cut, fragile, not_a_number
+from fragile_model import FragileModel, PowerCut, bad_gradient, ctrl_c, cut, fragile, not_a_number
 
 from matchwork.errors import ConfigError, FolderError, TrainingError
 from matchwork.train import FitResult, TrainConfig, TrainingSet, fit, train
@@ -123,6 +124,23 @@ def test_cut_after_an_epoch(words, samples, config, whole, tmp_path, epoch):
             validate=dev_values,
             on_epoch=stop,
         )
+    again = fragile(words)
+    result = fit(again, samples, settings, folder=tmp_path, validate=dev_values, resume=True)
+    assert outcome(again, result) == whole(settings)
+
+
+def test_ctrl_c_is_an_interrupt_like_any_other(words, samples, config, whole, tmp_path):
+    """Lightning would exit the interpreter, and ignore Ctrl-C from then on."""
+    settings, before = config(**EVERY_STEP), signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        fit(
+            fragile(words, break_at=5, how=ctrl_c),
+            samples,
+            settings,
+            folder=tmp_path,
+            validate=dev_values,
+        )
+    assert signal.getsignal(signal.SIGINT) == before
     again = fragile(words)
     result = fit(again, samples, settings, folder=tmp_path, validate=dev_values, resume=True)
     assert outcome(again, result) == whole(settings)

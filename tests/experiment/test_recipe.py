@@ -1,0 +1,170 @@
+"""A recipe is right, or an error says where it is not, before any work."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from matchwork.errors import ConfigError, DataError, UnknownNameError
+from matchwork.experiment import load_recipe, recipe
+from matchwork.experiment.recipe import make_recipe
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+COMMITTED = sorted(RECIPES.rglob("*.toml"))
+
+
+def test_a_complete_recipe(write_recipe):
+    made = load_recipe(write_recipe())
+    assert made.name == "tiny" and made.model_name == "bag" and made.dataset_folder == "toy"
+    assert made.data.measures == ("AP", "RR", "P@1") and made.run.seeds == (3, 5)
+    assert made.paper == {"AP": 0.9, "source": "Table 1"}
+    # the model's own training settings fill what the recipe leaves open
+    assert (made.train.loss, made.train.negatives) == ("softmax", "in-batch")
+    assert made.train.max_epochs == 3
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("modle.name=bag", r"tiny\.toml: unknown section \[modle\]; did you mean 'model'\?"),
+        ("data.nam=toy", r"tiny\.toml: section \[data\]: unknown key 'nam'; did you mean 'name'"),
+        ("train.max_epoch=1", r"section \[train\]: unknown key 'max_epoch'; did you mean 'max_ep"),
+        ("model.scal=1", r"section \[model\]: unknown key 'scal'; did you mean 'scale'"),
+        ("vectors.dims=1", r"section \[vectors\]: unknown key 'dims'; did you mean 'dim'"),
+        ("text.stemm=english", r"section \[text\]: unknown key 'stemm'; did you mean 'stem'"),
+        ("run.seed=1", r"section \[run\]: unknown key 'seed'; did you mean 'seeds'"),
+        ("model.name=bga", "no model named 'bga'; did you mean 'bag'"),
+        ("model.name=7", r"section \[model\]: key 'name' is missing; known: bag"),
+        ("train.max_epochs=few", r"section \[train\]: max_epochs = 'few'"),
+        ("train.learning_rate=fast", r"section \[train\]: learning_rate = 'fast'"),
+        ("train.loss=hing", r"section \[train\]: loss = 'hing'.*'hinge'"),
+        ("train.batch_size=0", "batch_size must be at least 1, got 0"),
+        ("train.dev_measure=RRR", "no measure named 'RRR'; did you mean"),
+        ("train.dev_measure=F1", "train.dev_measure = 'F1' does not measure ranking"),
+        ("data.measures=['APP']", "no measure named 'APP'; did you mean 'AP'"),
+        ("data.measures=['AP', 'F1']", "data.measures = 'F1' does not measure ranking"),
+        ("data.protocol=claen", r"tiny\.toml: no protocol 'claen'; did you mean 'clean'"),
+        ("data.depth=-1", r"data\.depth must be 0 \(all\) or more, got -1"),
+        ("data.dev=valid", "toy has no split 'valid'; known: dev, test, train"),
+        ("text.max_query_length=-1", "max_query_length must not be negative, got -1"),
+        ("text.lowercase=maybe", r"section \[text\]: lowercase = 'maybe'"),
+        ("vectors.dim=0", "dim must be at least 1, got 0"),
+        ("vectors.source=file", 'source = "file" and file belong together'),
+        ("vectors.words=w.txt", "words name the rows of a file, got 'w.txt' without one"),
+        ("run.seeds=[]", r"seeds must be different numbers, got \[\]"),
+        ("run.seeds=[1, 1]", r"seeds must be different numbers, got \[1, 1\]"),
+        ("run.seeds=[-1]", "seeds must not be negative, got -1"),
+        ("paper.AP=good", r"section \[paper\]: AP = 'good': a published number is expected"),
+        ("paper.APP=0.5", "no measure named 'APP'"),
+        ("train", "--set takes section.key=value, got 'train'"),
+        ("train=3", "--set takes section.key=value, got 'train=3'"),
+        (".x=3", "--set takes section.key=value"),
+        ("train.loss.kind=3", "--set train.loss.kind=3: loss is not a section"),
+    ],
+)
+def test_a_wrong_setting_is_named(write_recipe, override, message):
+    with pytest.raises(ConfigError, match=message):
+        load_recipe(write_recipe(), ["train.loss=softmax", override])
+
+
+def test_wrong_files(write_recipe, tmp_path):
+    with pytest.raises(ConfigError, match=r"cannot read recipe .*none\.toml: No such file"):
+        load_recipe(tmp_path / "none.toml")
+    with pytest.raises(ConfigError, match=r"tiny\.toml: not valid TOML: .*line 1"):
+        load_recipe(write_recipe("[data\nname = 'toy'"))
+    path = write_recipe()
+    path.write_bytes(b"[data]\nname = '\xff'")
+    with pytest.raises(ConfigError, match=r"tiny\.toml: not valid TOML"):
+        load_recipe(path)
+    with pytest.raises(ConfigError, match=r"data must be a section \[data\], got 'toy'"):
+        load_recipe(write_recipe("data = 'toy'"))
+    with pytest.raises(ConfigError, match=r"section \[data\]: key 'name' is missing"):
+        load_recipe(write_recipe("[model]\nname = 'bag'"))
+
+
+def test_unknown_data(write_recipe):
+    with pytest.raises(DataError, match="'toyy' is neither a known data set nor a path; did you"):
+        load_recipe(write_recipe(), ["data.name=toyy"])
+
+
+@pytest.mark.parametrize("key", ["file", "words"])
+def test_missing_vectors_are_found_out_at_once(write_recipe, tmp_path, key):
+    (tmp_path / "there.txt").write_text("a 1 2\n")
+    files = {"file": tmp_path / "there.txt", "words": tmp_path / "there.txt"}
+    files[key] = tmp_path / "gone.txt"
+    overrides = ["vectors.source=file", *(f"vectors.{k}={v}" for k, v in files.items())]
+    with pytest.raises(
+        DataError, match=r"no word-vector file '.*gone\.txt'; set MATCHWORK_VECTORS"
+    ):
+        load_recipe(write_recipe(), overrides)
+
+
+def test_vectors_are_looked_for_beside_the_data(write_recipe, tmp_path, monkeypatch):
+    (tmp_path / "pretrained").mkdir()
+    (tmp_path / "pretrained" / "v.txt").write_text("a 1 2\n")
+    settings = ["vectors.source=file", "vectors.file=v.txt"]
+    load_recipe(write_recipe(), settings, data_root=tmp_path / "data")
+    monkeypatch.setenv("MATCHWORK_VECTORS", str(tmp_path / "pretrained"))
+    load_recipe(write_recipe(), settings)
+
+
+@pytest.mark.parametrize(
+    ("override", "section", "key", "value"),
+    [
+        ("train.max_epochs=7", "train", "max_epochs", 7),
+        ("train.learning_rate = 3e-4", "train", "learning_rate", 3e-4),
+        ("train.loss=cross-entropy", "train", "loss", "cross-entropy"),
+        ('train.loss="squared"', "train", "loss", "squared"),
+        ("text.bigrams=true", "text", "bigrams", True),
+        ("text.stem=english", "text", "stem", "english"),
+        ("run.seeds=[7, 8]", "run", "seeds", (7, 8)),
+        ("train.dev_measure=MAP", "train", "dev_measure", "AP"),
+    ],
+)
+def test_overrides(write_recipe, override, section, key, value):
+    assert getattr(getattr(load_recipe(write_recipe(), [override]), section), key) == value
+
+
+def test_options_of_the_data(write_recipe):
+    made = load_recipe(write_recipe(), ["data.name=pubmed", "data.options.pool=full"])
+    assert made.data.options == {"pool": "full"}
+    with pytest.raises(ConfigError, match="pubmed has no option 'pol'; did you mean 'pool'"):
+        load_recipe(write_recipe(), ["data.name=pubmed", "data.options.pol=full"])
+    with pytest.raises(ConfigError, match="toy has no option 'root'; there are none"):
+        load_recipe(write_recipe(), ["data.options.root=x"])
+
+
+def test_the_last_override_wins(write_recipe):
+    made = load_recipe(write_recipe(), ["model.scale=5", "model.scale=6"])
+    assert made.model.scale == 6.0
+
+
+def test_the_hash_is_the_settings(write_recipe):
+    base = load_recipe(write_recipe())
+    assert base.hash == load_recipe(write_recipe()).hash == replace(base, name="other").hash
+    changes = ["data.depth=7", "text.bigrams=true", "vectors.dim=9", "model.scale=3"]
+    changes += ["train.max_epochs=4", "run.seeds=[3]", "paper.AP=0.8", "model.name=knrm"]
+    hashes = {load_recipe(write_recipe(), [change]).hash for change in changes}
+    assert len(hashes | {base.hash}) == len(changes) + 1
+
+
+def test_to_json_and_back(write_recipe):
+    settings = ["data.name=pubmed", "data.options.pool=full", "train.clip_norm=2"]
+    base = load_recipe(write_recipe(), settings)
+    again = make_recipe("tiny", base.to_json(), "json")
+    assert again == base and again.hash == base.hash
+
+
+def test_there_are_recipes():
+    assert len(COMMITTED) >= 1
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_committed_recipes_are_right(path, monkeypatch):
+    """The vector files need not be here for that."""
+    monkeypatch.setattr(recipe, "find_vectors", lambda name, root=None: Path(name))
+    made = load_recipe(path)
+    assert made.dataset_folder == path.parent.name  # where its result will be looked for
+    assert make_recipe(made.name, made.to_json(), "json") == made
+    with pytest.raises(UnknownNameError):
+        load_recipe(path, ["model.name=no-such-model"])

@@ -1,0 +1,84 @@
+"""Results as a page: every number from a JSON file, links that lead to it."""
+
+import json
+import re
+
+import pytest
+
+from matchwork.experiment import load_results, results_table, write_results_page
+from matchwork.experiment.results import write_result
+
+
+def values(mean, **more):
+    return {"mean": mean, "std": 0.0, "ci": [mean - 0.1, mean + 0.1], "paper": None, **more}
+
+
+def result(dataset="toy", recipe="tiny", model="bag", **more):
+    return {
+        "dataset": dataset,
+        "recipe": recipe,
+        "model": model,
+        "protocol": "raw",
+        "split": "test",
+        "num_queries": 6,
+        "seeds": [1, 2],
+        "measures": {"AP": values(0.5, std=0.02, paper=0.61, p_holm=0.0312)},
+        "systems": {"BM25": {"AP": values(0.4)}, f"BM25 + {model}": {"AP": values(0.55)}},
+        "per_query": {"AP": {"q1": 0.5}},
+        **more,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for one in (
+        result(),
+        result(recipe="other", model="knrm"),
+        result(dataset="wikiqa", protocol="clean"),
+    ):
+        write_result(tmp_path / one["dataset"] / f"{one['recipe']}.json", one)
+    return tmp_path
+
+
+def test_a_result_file_is_json_with_the_queries_on_one_line(folder):
+    text = (folder / "toy" / "tiny.json").read_text()
+    assert json.loads(text) == result()
+    assert text.splitlines()[-2].startswith('  "per_query": {')
+
+
+def test_results_are_found_in_order(folder):
+    (folder / "toy" / "notes.json").write_text("[1, 2]")
+    (folder / "README.md").write_text("not JSON")
+    found = [(one["dataset"], one["recipe"]) for one in load_results(folder)]
+    assert found == [("toy", "other"), ("toy", "tiny"), ("wikiqa", "tiny")]
+
+
+def test_the_table(folder):
+    lines = results_table(load_results(folder)).splitlines()
+    assert [line for line in lines if line.startswith("## ")] == ["## toy", "## wikiqa"]
+    assert "Protocol `clean`, 6 queries of split `test`." in lines
+    assert lines.count("| BM25 | 0.4000 [0.300, 0.500] | – | – |") == 2  # once per table
+    assert (
+        "| bag | 0.5000 ± 0.0200 [0.400, 0.600], *p* 0.0312 (paper 0.6100) | 2 | "
+        "[tiny](toy/tiny.json) |" in lines
+    )
+    assert any(line.startswith("| BM25 + knrm | 0.5500") for line in lines)
+
+
+def test_a_measure_that_one_recipe_lacks(folder):
+    other = result(recipe="x", measures={"RR": values(0.7)}, systems={"BM25": {"AP": values(0.4)}})
+    write_result(folder / "toy" / "x.json", other)
+    assert "| bag | – | 2 | [x](toy/x.json) |" in results_table(load_results(folder))
+
+
+def test_the_page_and_its_links(folder):
+    page = write_results_page(folder)
+    text = page.read_text()
+    assert page.name == "README.md" and text.startswith("# Results")
+    links = re.findall(r"\]\((.+?)\)", text)
+    assert links and all((folder / link).exists() for link in links)
+    assert write_results_page(folder).read_text() == text
+
+
+def test_no_results_is_an_empty_table(tmp_path):
+    assert load_results(tmp_path) == [] and results_table([]) == ""
