@@ -5,10 +5,10 @@ spell the same words. Names below are loaded when first used, so that importing 
 costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from matchwork.packages import lazy_names
+from matchwork.version import VERSION
 
 if TYPE_CHECKING:
     from matchwork.data import Dataset as Dataset
@@ -33,36 +33,31 @@ if TYPE_CHECKING:
     from matchwork.types import Scorer as Scorer
 
 _HOMES = {
-    "BM25": "rank",
-    "Dataset": "data",
-    "Document": "types",
-    "MODELS": "models",
-    "MatchModel": "models",
-    "Matcher": "rank",
-    "Pipeline": "rank",
-    "Scorer": "types",
-    "Split": "data",
-    "WordEmbedding": "encode",
-    "WordTokenizer": "text",
-    "WordVectors": "encode",
-    "compare": "evaluate",
-    "evaluate": "evaluate",
-    "explain": "explain",
-    "load_data": "data",
-    "rank": "rank",
-    "rank_all": "rank",
-    "toy": "data",
-    "train": "train",
+    "BM25": "matchwork.rank",
+    "Dataset": "matchwork.data",
+    "Document": "matchwork.types",
+    "MODELS": "matchwork.models",
+    "MatchModel": "matchwork.models",
+    "Matcher": "matchwork.rank",
+    "Pipeline": "matchwork.rank",
+    "Scorer": "matchwork.types",
+    "Split": "matchwork.data",
+    "WordEmbedding": "matchwork.encode",
+    "WordTokenizer": "matchwork.text",
+    "WordVectors": "matchwork.encode",
+    "compare": "matchwork.evaluate",
+    "evaluate": "matchwork.evaluate",
+    "explain": "matchwork.explain",
+    "load_data": "matchwork.data:load",
+    "rank": "matchwork.rank",
+    "rank_all": "matchwork.rank",
+    "toy": "matchwork.data",
+    "train": "matchwork.train",
 }
 
+__version__ = VERSION
 __all__ = ["__version__", *sorted(_HOMES)]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'matchwork' has no attribute {name!r}")
-    home = import_module(f"matchwork.{_HOMES[name]}")
-    return getattr(home, "load" if name == "load_data" else name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

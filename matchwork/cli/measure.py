@@ -8,13 +8,13 @@ from typing import Any
 from matchwork.cli import show
 from matchwork.cli.evaluate import describe_evaluation
 from matchwork.cli.progress import scoring
-from matchwork.cli.scorers import fit_bm25, is_bm25, open_matcher
+from matchwork.cli.scorers import is_bm25, open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
 from matchwork.errors import ConfigError
 from matchwork.evaluate import CLASSIFICATION, Comparison, Evaluation, canonical, compare_all
 from matchwork.rank import Calibration, Matcher
+from matchwork.rank.measured import MeasuredSplit
 from matchwork.rank.pipeline import fuse
-from matchwork.train.measured import MeasuredSplit
 from matchwork.types import Run
 
 BASELINE = "BM25"
@@ -136,7 +136,6 @@ def measure(matcher: str, question: Question, weight: float | None) -> Answer:
 def _bm25_run(measured: MeasuredSplit) -> Run:
     if measured.split.candidates is None:
         with show.working("searching with BM25"):
-            return measured.first_stage
-    bm25 = fit_bm25(measured.split.documents.values())
+            return measured.bm25_run()
     with scoring() as progress:
-        return measured.run(bm25, progress)
+        return measured.bm25_run(progress)

@@ -24,8 +24,8 @@ TRAINING = TrainConfig(
     num_negatives=4,
     hard_depth=100,
     batch_size=64,
-    learning_rate=0.05,
-    max_epochs=1,
+    learning_rate=0.01,
+    max_epochs=2,
 )
 
 
@@ -44,7 +44,7 @@ def untrained_matcher(train: Split, seed: int) -> Matcher:
     idf = statistics.idf(np.arange(tokenizer.vocab_size)) - 1
     table *= torch.from_numpy(idf).float().unsqueeze(-1)
     torch.manual_seed(seed)
-    config = WordEmbeddingConfig(vocab_size=tokenizer.vocab_size, dim=DIM)
+    config = WordEmbeddingConfig(vocab_size=tokenizer.vocab_size, dim=DIM, trainable=True)
     return Matcher(
         tokenizer,
         KNRM(MODEL, WordEmbedding(config, table)),

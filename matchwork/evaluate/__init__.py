@@ -1,12 +1,12 @@
 """RANKINGS -> NUMBERS: measures, protocols, intervals and significance; knows no model."""
 
-from matchwork.callable_package import make_callable
 from matchwork.evaluate.classification import evaluate_classification
 from matchwork.evaluate.comparison import Comparison, compare, compare_all
 from matchwork.evaluate.evaluate import Evaluation, evaluate
 from matchwork.evaluate.measures import CLASSIFICATION, canonical
 from matchwork.evaluate.protocol import PROTOCOLS
 from matchwork.evaluate.significance import bootstrap_interval, holm, permutation_test
+from matchwork.packages import make_callable
 
 __all__ = [
     "CLASSIFICATION",

@@ -1,9 +1,27 @@
 """Recipes in, results out: everything an experiment needs beside the library itself."""
 
-from matchwork.experiment.recipe import Recipe, load_recipe
-from matchwork.experiment.results import load_results, results_table, write_results_page
-from matchwork.experiment.run import Observer, run_recipe
+from typing import TYPE_CHECKING
 
+from matchwork.packages import lazy_names
+
+if TYPE_CHECKING:
+    from matchwork.experiment.recipe import Recipe as Recipe
+    from matchwork.experiment.recipe import load_recipe as load_recipe
+    from matchwork.experiment.results import load_results as load_results
+    from matchwork.experiment.results import results_table as results_table
+    from matchwork.experiment.results import write_results_page as write_results_page
+    from matchwork.experiment.run import Observer as Observer
+    from matchwork.experiment.run import run_recipe as run_recipe
+
+_HOMES = {
+    "Observer": "matchwork.experiment.run",
+    "Recipe": "matchwork.experiment.recipe",
+    "load_recipe": "matchwork.experiment.recipe",
+    "load_results": "matchwork.experiment.results",
+    "results_table": "matchwork.experiment.results",
+    "run_recipe": "matchwork.experiment.run",
+    "write_results_page": "matchwork.experiment.results",
+}
 __all__ = [
     "Observer",
     "Recipe",
@@ -13,3 +31,4 @@ __all__ = [
     "run_recipe",
     "write_results_page",
 ]
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -2,10 +2,10 @@
 
 from json import dumps
 
-import matchwork
 from matchwork.evaluate import Evaluation
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.seed import SeedOutcome
+from matchwork.version import VERSION
 
 
 def model_card(recipe: Recipe, outcome: SeedOutcome, baseline: Evaluation) -> str:
@@ -25,7 +25,7 @@ def model_card(recipe: Recipe, outcome: SeedOutcome, baseline: Evaluation) -> st
         fusion = f" Fusion gives the matcher a weight of {outcome.weight}, chosen on dev."
     return f"""# {recipe.model_name} trained on {recipe.data.name}
 
-A text matcher made with matchwork {matchwork.__version__} from the recipe `{recipe.name}`
+A text matcher made with matchwork {VERSION} from the recipe `{recipe.name}`
 (hash `{recipe.hash}`), seed {outcome.seed}, best epoch {outcome.best_epoch}.
 
 Measured on split `{recipe.data.test}`, protocol `{main.protocol}`, {main.num_queries} queries,

@@ -6,14 +6,14 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import matchwork
+from matchwork.version import VERSION
 
 _LIBRARIES = ("torch", "lightning", "tokenizers", "numpy", "scipy", "bm25s", "ir-measures")
 
 
 def commit() -> str | None:
     """The commit of the working copy the code runs from, with `-dirty` when it was changed."""
-    folder = Path(matchwork.__file__).parent
+    folder = Path(__file__).parent
     try:
         name = _git(folder, "rev-parse", "--short=12", "HEAD")
         tracked = _git(folder, "ls-files", "--error-unmatch", "__init__.py")
@@ -54,7 +54,7 @@ def _cpu_name() -> str:
 
 def versions() -> dict[str, str]:
     """Python and the libraries that decide numbers."""
-    found = {"matchwork": matchwork.__version__, "python": platform.python_version()}
+    found = {"matchwork": VERSION, "python": platform.python_version()}
     for library in _LIBRARIES:
         try:
             found[library] = version(library)

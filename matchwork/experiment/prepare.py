@@ -12,8 +12,8 @@ from matchwork.experiment.recipe import Recipe, check_measures
 from matchwork.experiment.vector_files import find_vectors
 from matchwork.models import MODELS
 from matchwork.rank.matcher import Matcher
+from matchwork.rank.measured import MeasuredSplit
 from matchwork.text import CorpusStatistics, WordTokenizer
-from matchwork.train.measured import MeasuredSplit
 from matchwork.train.samples import TrainingSet
 
 

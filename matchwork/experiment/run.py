@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from matchwork.data import Split, write_run
+from matchwork.data import write_run
 from matchwork.errors import ConfigError
 from matchwork.evaluate import Evaluation
 from matchwork.experiment.card import model_card
@@ -16,11 +16,11 @@ from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.results import make_result, write_result
 from matchwork.experiment.seed import SeedOutcome
 from matchwork.files import read_json, write_json
-from matchwork.rank.bm25 import BM25
+from matchwork.rank.calibration import Calibration
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
-from matchwork.train import fit
-from matchwork.train.measured import MeasuredSplit, Validator, calibrate
+from matchwork.train.fitting import fit
+from matchwork.train.validate import Validator, calibrate
 from matchwork.types import Run
 
 
@@ -97,22 +97,12 @@ class Baseline:
     """BM25 on the same candidates, for dev (to choose the fusion weight) and test."""
 
     def __init__(self, prepared: Prepared) -> None:
-        self.dev = _bm25_run(prepared.dev)
-        self.test = _bm25_run(prepared.test)
+        self.dev = prepared.dev.bm25_run()
+        self.test = prepared.test.bm25_run()
         calibration = None
         if prepared.test.task == "classification":
-            from matchwork.rank.calibration import Calibration
-
             calibration = Calibration.fit(*prepared.dev.scored_pairs(self.dev))
         self.evaluation: Evaluation = prepared.test.evaluate(self.test, calibration)
-
-
-def _bm25_run(measured: MeasuredSplit) -> Run:
-    split: Split = measured.split
-    if split.candidates is None:
-        return measured.first_stage
-    # Distinct texts: a sentence listed under many questions is still one document.
-    return measured.run(BM25.fit(list(dict.fromkeys(split.documents.values()))))
 
 
 def _run_seed(

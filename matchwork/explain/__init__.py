@@ -1,6 +1,5 @@
 """SCORE -> REASONS: explanations of single pairs, their pictures, and report pages."""
 
-from matchwork.callable_package import make_callable
 from matchwork.explain.charts import heat_map, heat_maps, picture, word_strip
 from matchwork.explain.explanation import Explanation, WordPair, WordWeight, explain
 from matchwork.explain.export import save
@@ -16,6 +15,7 @@ from matchwork.explain.report import (
 )
 from matchwork.explain.result_charts import Bar, bar_with_intervals, curve, wins_losses
 from matchwork.explain.titles import evidence_title
+from matchwork.packages import make_callable
 
 __all__ = [
     "Bar",

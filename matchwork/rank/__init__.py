@@ -1,6 +1,6 @@
 """SCORE -> RANKING: matchers, BM25, the two-stage pipeline and the folder format."""
 
-from matchwork.callable_package import make_callable
+from matchwork.packages import make_callable
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.matcher import Matcher

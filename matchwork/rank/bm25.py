@@ -176,6 +176,8 @@ class BM25:
             [asked[query] for query in known],
             k=min(top_k + 1, len(self._ids)),
             show_progress=False,
+            # "auto" takes JAX, and with it a GPU's whole memory, wherever JAX is installed.
+            backend_selection="numba" if engine.backend == "numba" else "numpy",
         )
         for query, found, values in zip(known, positions, scores, strict=True):
             if len(values) > top_k and values[top_k] == values[top_k - 1] > 0:

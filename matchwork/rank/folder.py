@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matchwork
 from matchwork.config import build, to_table
 from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError
@@ -19,6 +18,7 @@ from matchwork.models import MODELS, MatchModel
 from matchwork.rank.calibration import Calibration
 from matchwork.text import CorpusStatistics
 from matchwork.text.tokenizer import TOKENIZERS
+from matchwork.version import VERSION
 
 if TYPE_CHECKING:
     from matchwork.rank.matcher import Matcher
@@ -86,7 +86,7 @@ def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
         folder / CONFIG,
         {
             "format": FORMAT,
-            "matchwork": matchwork.__version__,
+            "matchwork": VERSION,
             "name": matcher.name,
             "model": {
                 "name": registered_name(matcher.model),
@@ -175,7 +175,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _default_card(matcher: "Matcher") -> str:
     settings = json.dumps(to_table(matcher.model.config), indent=2)
     return (
-        f"# {matcher.name}\n\nA text matcher made with matchwork {matchwork.__version__}: "
+        f"# {matcher.name}\n\nA text matcher made with matchwork {VERSION}: "
         f"`{registered_name(matcher.model)}` with\n\n```json\n{settings}\n```\n\n"
         "Load it with `matchwork.Matcher.load(FOLDER)` or "
         "`matchwork rank FOLDER --query TEXT --documents FILE`.\n"

@@ -7,11 +7,12 @@ from matchwork.config import build
 from matchwork.data.dataset import Dataset
 from matchwork.models import MatchModel
 from matchwork.rank.matcher import Matcher
+from matchwork.rank.measured import MeasuredSplit
 from matchwork.train.config import TrainConfig
-from matchwork.train.fit import FitResult, fit
-from matchwork.train.measured import MeasuredSplit, Validator, calibrate
+from matchwork.train.fitting import FitResult, fit
 from matchwork.train.module import OnEpoch
 from matchwork.train.samples import TrainingSet
+from matchwork.train.validate import Validator, calibrate
 
 
 def train(

@@ -7,7 +7,7 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 from matchwork.errors import TrainingError
 from matchwork.train import LOSSES, SAMPLERS, train
 from matchwork.train.api import train_config
-from matchwork.train.fit import _run
+from matchwork.train.fitting import _run
 from matchwork.train.loader import EpochLoader
 
 SETTINGS = {

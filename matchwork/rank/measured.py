@@ -6,12 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from matchwork.data.dataset import Split, Task
-from matchwork.errors import DataError
 from matchwork.evaluate import Evaluation, evaluate, evaluate_classification
-from matchwork.models import MatchModel
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import Calibration
-from matchwork.rank.matcher import Matcher
 from matchwork.rank.ranking import Progress, rank_all
 from matchwork.types import Run, Scorer, Scores
 
@@ -42,6 +39,14 @@ class MeasuredSplit:
         """BM25's ranking of a collection."""
         index = BM25.fit(self.split.documents)
         return index.retrieve(self.split.queries, top_k=self.depth or len(self.split.documents))
+
+    def bm25_run(self, progress: Progress | None = None) -> Run:
+        """BM25 on the same candidates: the baseline."""
+        if self.split.candidates is None:
+            return self.first_stage
+        # Distinct texts: a sentence listed under many questions is still one document.
+        distinct = list(dict.fromkeys(self.split.documents.values()))
+        return self.run(BM25.fit(distinct), progress)
 
     @cached_property
     def candidates(self) -> Mapping[str, Sequence[str]] | None:
@@ -74,25 +79,3 @@ class MeasuredSplit:
         ]
         table = np.array(rows, dtype=np.float64).reshape(-1, 2)
         return table[:, 0], table[:, 1].astype(np.int64)
-
-
-class Validator:
-    """What training calls after every epoch: the model's measures on dev."""
-
-    def __init__(self, dev: MeasuredSplit, matcher: Matcher) -> None:
-        self.dev = dev
-        self.matcher = matcher
-
-    def __call__(self, model: MatchModel) -> dict[str, float]:
-        """Dev measures of the model as it is now."""
-        self.matcher.model = model
-        return self.dev.evaluate(self.dev.run(self.matcher)).values
-
-
-def calibrate(matcher: Matcher, dev: MeasuredSplit) -> None:
-    """Fit the matcher's probabilities on dev; left out when dev has one class only."""
-    scores, labels = dev.scored_pairs(dev.run(matcher))
-    try:
-        matcher.calibration = Calibration.fit(scores, labels)
-    except DataError:
-        matcher.calibration = None
