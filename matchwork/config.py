@@ -23,6 +23,8 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
             raise ConfigError(f"{where}: unknown key {key!r}; {did_you_mean(key, known)}")
     try:
         return TypeAdapter(cls).validate_python(dict(values))
+    except ConfigError as error:  # from the settings' own checks, which do not know the file
+        raise ConfigError(f"{where}: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -49,10 +49,14 @@ def write_beside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 @contextmanager
-def folder_beside(path: str | Path) -> Iterator[Path]:
-    """A new folder that takes the place of `path` only when the block ends without an error."""
+def folder_beside(path: str | Path, own_files: Collection[str]) -> Iterator[Path]:
+    """A new folder that takes the place of `path` only when the block ends without an error.
+
+    The old folder goes as a whole, so one that holds anything but `own_files` is refused.
+    """
     path = Path(path)
     temporary: Path | None = None
+    _refuse_strangers(path, own_files)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
@@ -80,6 +84,23 @@ def folder_beside(path: str | Path) -> Iterator[Path]:
     finally:
         if temporary is not None and temporary.exists():
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _refuse_strangers(folder: Path, own_files: Collection[str]) -> None:
+    if not folder.is_dir():
+        return
+    strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in own_files)
+    if strangers:
+        raise OutputError(
+            f"cannot save as {folder}: the folder holds other files ({strangers[0]}) that would "
+            "be lost; name a new folder"
+        )
+
+
+def remove_leftovers(folder: str | Path) -> None:
+    """Delete what a killed process left of files it was writing beside their place."""
+    for part in Path(folder).glob(".*.part"):
+        part.unlink(missing_ok=True)
 
 
 def _umask() -> int:

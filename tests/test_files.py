@@ -10,6 +10,8 @@ import pytest
 from matchwork.errors import DataError, OutputError
 from matchwork.files import folder_beside, read_json, write_beside, write_json, write_text
 
+OWN = ("old", "new", "first", "second", "half")
+
 
 def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
@@ -27,7 +29,7 @@ def test_writes_and_makes_folders(tmp_path: Path) -> None:
 def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     write_text(tmp_path / "ours", "")
-    with folder_beside(tmp_path / "folder"):
+    with folder_beside(tmp_path / "folder", OWN):
         pass
     (tmp_path / "plain_folder").mkdir()
 
@@ -68,7 +70,7 @@ def test_an_error_leaves_the_old_folder_and_nothing_else(
     path = tmp_path / "folder"
     path.mkdir()
     (path / "old").touch()
-    with pytest.raises(error), folder_beside(path) as folder:
+    with pytest.raises(error), folder_beside(path, OWN) as folder:
         (folder / "half").touch()
         raise error
     assert names(path) == ["old"]
@@ -78,7 +80,7 @@ def test_an_error_leaves_the_old_folder_and_nothing_else(
 def test_a_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     for name in ("first", "second"):
-        with folder_beside(path) as folder:
+        with folder_beside(path, OWN) as folder:
             write_text(folder / name, "")
         assert names(path) == [name]
     assert names(tmp_path) == ["folder"]
@@ -98,7 +100,10 @@ def test_a_rename_that_fails_brings_the_old_folder_back(
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", refuse_new)
-    with pytest.raises(OutputError, match="folder: Input/output error"), folder_beside(path) as new:
+    with (
+        pytest.raises(OutputError, match="folder: Input/output error"),
+        folder_beside(path, OWN) as new,
+    ):
         (new / "new").touch()
     assert names(path) == ["old"]
     assert names(tmp_path) == ["folder"]
@@ -111,7 +116,7 @@ def test_something_in_the_way(tmp_path: Path) -> None:
         write_text(tmp_path / "folder", "")
     with (
         pytest.raises(OutputError, match="file: it is a file; name a folder"),
-        folder_beside(tmp_path / "file"),
+        folder_beside(tmp_path / "file", OWN),
     ):
         pass
     with pytest.raises(OutputError, match=r"cannot write .*below: (Not a directory|File exists)"):
@@ -129,7 +134,7 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
 
 
 def test_an_inner_error_names_the_folder_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(OutputError) as caught, folder_beside(tmp_path / "wanted") as folder:
+    with pytest.raises(OutputError) as caught, folder_beside(tmp_path / "wanted", OWN) as folder:
         (folder / "file").touch()
         write_text(folder / "file" / "below", "")
     assert f"cannot write {tmp_path / 'wanted'}: " in str(caught.value)

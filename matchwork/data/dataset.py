@@ -46,11 +46,7 @@ class Split:
 
     def pairs(self) -> Iterator[LabelledPair]:
         """Every candidate pair with its label; for a collection, every judged pair."""
-        pools: Mapping[str, tuple[str, ...]] = self.candidates or {
-            query_id: tuple(filter(self.documents.__contains__, judged))
-            for query_id, judged in self.qrels.items()
-        }
-        for query_id, pool in pools.items():
+        for query_id, pool in self._pools.items():
             query = self.queries[query_id]
             for document_id in pool:
                 yield LabelledPair(
@@ -64,11 +60,19 @@ class Split:
     @cached_property
     def labelled_documents(self) -> dict[str, str]:
         """The documents that occur in `pairs`; of a collection, only the judged ones."""
-        if self.candidates is None:
-            names = (name for judged in self.qrels.values() for name in judged)
-        else:
-            names = (name for pool in self.candidates.values() for name in pool)
-        return {name: self.documents[name] for name in dict.fromkeys(names)}
+        names = dict.fromkeys(name for pool in self._pools.values() for name in pool)
+        return {name: self.documents[name] for name in names}
+
+    @cached_property
+    def _pools(self) -> Mapping[str, tuple[str, ...]]:
+        """The labelled documents of every query; a judgement without a text is left out."""
+        if self.candidates is not None:
+            return self.candidates
+        return {
+            query_id: tuple(filter(self.documents.__contains__, judged))
+            for query_id, judged in self.qrels.items()
+            if query_id in self.queries
+        }
 
     @cached_property
     def texts(self) -> list[str]:

@@ -81,8 +81,8 @@ CATALOGUE.add(
         folder="twitterurl",
         source=sources.twitterurl,
         splits={
-            "train": Counts(3214, 38186, 10025),
-            "dev": Counts(344, 4014, 1142),
+            "train": Counts(3199, 38039, 9976),
+            "dev": Counts(359, 4161, 1191),
             "test": Counts(771, 9324, 1820),
         },
         task="classification",

@@ -5,7 +5,6 @@ A `Source` is a function of folder, split names and options; the catalogue names
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,6 +21,7 @@ from matchwork.data.collection import (
 from matchwork.data.dataset import Dataset, Split
 from matchwork.data.formats import Columns, build_split, read_pairs, read_split
 from matchwork.data.layouts import LAYOUTS
+from matchwork.data.partition import tenth
 from matchwork.data.tables import find_table
 from matchwork.data.trec import read_qrels, read_run
 from matchwork.errors import DataError
@@ -47,7 +47,7 @@ def twitterurl(folder: Path, names: Sequence[str], options: Options) -> dict[str
         rows = (
             row
             for row in read_pairs(path)
-            if name == "test" or _held_out(row.query) == (name == "dev")
+            if name == "test" or (tenth(row.query) == 0) == (name == "dev")
         )
         splits[name] = build_split(name, rows, path)
     return splits
@@ -147,7 +147,3 @@ def read_path(
         path.name,
         {name: read_split(files[name], name, columns) for name in chosen(splits, files, path)},
     )
-
-
-def _held_out(anchor: str) -> bool:
-    return sha256(anchor.encode()).digest()[0] % 10 == 0

@@ -38,7 +38,8 @@ class KNRMConfig(ModelConfig):
         if self.num_kernels < 2:
             raise ConfigError(f"num_kernels must be at least 2, got {self.num_kernels}")
         if min(self.sigma, self.exact_sigma) <= 0:
-            raise ConfigError(f"kernel widths must be positive, got {self.sigma}")
+            widths = f"sigma {self.sigma}, exact_sigma {self.exact_sigma}"
+            raise ConfigError(f"kernel widths must be positive, got {widths}")
 
 
 @register("knrm")
@@ -63,8 +64,8 @@ class KNRM(MatchModel):
         step = 2 / soft
         centres = [1.0, *(1 - step * (kernel + 0.5) for kernel in range(soft))]
         widths = [config.exact_sigma, *([config.sigma] * soft)]
-        self.register_buffer("centres", torch.tensor(centres), persistent=False)
-        self.register_buffer("widths", torch.tensor(widths), persistent=False)
+        self.register_buffer("centres", torch.tensor(centres))
+        self.register_buffer("widths", torch.tensor(widths))
         self.score = nn.Linear(config.num_kernels, 1)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:

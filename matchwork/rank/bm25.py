@@ -33,6 +33,7 @@ from matchwork.types import Document, Ranked, Run, Scores, TextPair
 
 _WORD = re.compile(r"[^\W_]+")
 _WINDOW = 50_000
+_FILES = ("config.json", "vocabulary.json", "index.safetensors", "documents.jsonl")
 _FORMAT = 1
 _NUMBA_PAYS = 1_000_000_000
 """Queries x documents from which twice the speed is worth the seconds numba takes to compile."""
@@ -196,7 +197,7 @@ class BM25:
 
     def save(self, folder: str | Path) -> None:
         """Write config, vocabulary, index and documents; no pickle."""
-        with folder_beside(folder) as place:
+        with folder_beside(folder, _FILES) as place:
             about = {
                 "model": "bm25",
                 "format": _FORMAT,

@@ -45,26 +45,13 @@ def save(matcher: "Matcher", path: str | Path, card: str | None = None) -> None:
     """Write the folder beside, then rename: an interrupted save leaves the old one."""
     from safetensors import SafetensorError
 
-    _refuse_strangers(Path(path))
     try:
-        with folder_beside(path) as folder:
+        with folder_beside(path, OWN_FILES) as folder:
             _write(matcher, folder, card)
     except SafetensorError as error:
         raise OutputError(
             f"cannot write {path}: {error}; check free space. Nothing was left half-written."
         ) from error
-
-
-def _refuse_strangers(folder: Path) -> None:
-    """Saving replaces the whole folder, so it must hold nothing but an earlier matcher."""
-    if not folder.is_dir():
-        return
-    strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in OWN_FILES)
-    if strangers:
-        raise OutputError(
-            f"cannot save a matcher as {folder}: the folder holds other files ({strangers[0]}) "
-            "that would be lost; name a new folder"
-        )
 
 
 def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput
 from matchwork.rank import folder
 from matchwork.rank.calibration import Calibration
@@ -41,6 +42,7 @@ class Matcher:
         max_query_length: int | None = None,
         max_document_length: int | None = None,
     ) -> None:
+        _require_same_words(tokenizer, model)
         self.tokenizer = tokenizer
         self.model = model
         self._name = name
@@ -50,7 +52,7 @@ class Matcher:
         self.max_document_length = max_document_length
         self.max_tokens = 16_384  # padded tokens per batch: large enough to keep cores busy
         self.max_pairs = 256
-        self.truncation = Truncation()
+        self.truncation = Truncation()  # adds up over calls; set it anew to count again
 
     @property
     def name(self) -> str:
@@ -69,7 +71,6 @@ class Matcher:
 
     def score(self, pairs: Iterable[TextPair], progress: Progress | None = None) -> Scores:
         """One score per (query, document) pair, in the order given; higher is better."""
-        self.truncation = Truncation()
         return self._score_window(list(pairs), progress)
 
     def score_stream(
@@ -77,7 +78,6 @@ class Matcher:
     ) -> Iterator[Scores]:
         """Scores of any number of pairs in constant memory, `window` pairs at a time."""
         iterator = iter(pairs)
-        self.truncation = Truncation()
         while chunk := list(islice(iterator, window)):
             yield self._score_window(chunk, progress)
 
@@ -152,3 +152,13 @@ class Matcher:
         finally:
             self.model.train(was_training)
         return output
+
+
+def _require_same_words(tokenizer: Tokenizer, model: MatchModel) -> None:
+    """A tokenizer and an encoder of different vocabularies would score nonsense, silently."""
+    expected = getattr(model.encoder.config, "vocab_size", tokenizer.vocab_size)
+    if expected != tokenizer.vocab_size:
+        raise ConfigError(
+            f"the tokenizer knows {tokenizer.vocab_size} words, the encoder {expected}; make the "
+            "encoder from the tokenizer's vocabulary"
+        )

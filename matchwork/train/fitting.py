@@ -16,7 +16,7 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
-from matchwork.files import write_beside
+from matchwork.files import remove_leftovers, write_beside
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
 from matchwork.train.module import LOG_EVERY, Keeper, OnEpoch, TrainingModule, Validate
@@ -75,6 +75,7 @@ def fit(
             "another folder"
         )
     _require_writable(folder)
+    remove_leftovers(folder)
     began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
     if not began.finished(config):
         precision = next(model.parameters()).dtype

@@ -110,8 +110,8 @@ def test_truncation_is_counted(tiny_matcher: Make) -> None:
     scores = matcher.score([(long, long), (short, short), (long, short)])
     assert matcher.truncation == (2, 7)  # one query by 4 words, one document by 3
     np.testing.assert_allclose(scores[0], plain.score([("the museum", "the museum in")])[0])
-    matcher.score([(short, short)])
-    assert matcher.truncation == (0, 0)
+    matcher.score([(short, short), (short, long)])
+    assert matcher.truncation == (3, 10)  # adds up over calls
     query, document = matcher.tokens(long, long)
     assert [t.text for t in query] == ["the", "museum"] and len(document) == 3
     assert matcher.output(long, long).evidence["contribution"].values.shape == (1, 2, 3)

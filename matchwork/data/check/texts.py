@@ -1,17 +1,10 @@
 """Texts as numbers: equal numbers mean equal texts but for case, punctuation and spacing."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from matchwork.data.dataset import Split
-
-_NOT_WORD = re.compile(r"[\W_]+")
-
-
-def normalise(text: str) -> str:
-    """Lower-case words only; a text without any (say "?!") stays itself."""
-    return _NOT_WORD.sub(" ", text.lower()).strip() or text.strip()
+from matchwork.data.normalise import normalise
 
 
 class TextNumbers:

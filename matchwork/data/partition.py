@@ -1,0 +1,42 @@
+"""Cutting data into parts by query, the same way on every machine.
+
+Equal queries (but for case and punctuation) always fall into the same part: nothing leaks.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from matchwork.data.dataset import Split
+from matchwork.data.normalise import normalise
+from matchwork.errors import DataError
+
+TENTHS: Mapping[str, range] = {"train": range(2, 10), "dev": range(0, 1), "test": range(1, 2)}
+"""Eight tenths to learn from, one to choose on, one to report."""
+
+
+def tenth(query: str) -> int:
+    """A number from 0 to 9 that depends on the words of the query alone."""
+    return sha256(normalise(query).encode()).digest()[0] % 10
+
+
+def cut_by_query(split: Split) -> dict[str, Split]:
+    """Train, dev and test of a single pair file."""
+    parts = {}
+    for name, tenths in TENTHS.items():
+        queries = {key: text for key, text in split.queries.items() if tenth(text) in tenths}
+        if not any(grade > 0 for key in queries for grade in split.qrels.get(key, {}).values()):
+            raise DataError(
+                f"{len(split.queries)} queries are too few to cut train, dev and test from "
+                f"{split.name!r}: {name} would have no positive pair; give a folder with "
+                "train, dev and test files"
+            )
+        candidates = None
+        if split.candidates is not None:
+            candidates = {key: split.candidates[key] for key in queries if key in split.candidates}
+        qrels = {key: split.qrels[key] for key in queries if key in split.qrels}
+        documents = split.documents
+        if candidates is not None:
+            kept = dict.fromkeys(name for pool in candidates.values() for name in pool)
+            documents = {key: split.documents[key] for key in kept}
+        parts[name] = Split(name, queries, documents, qrels, candidates)
+    return parts
