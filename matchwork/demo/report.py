@@ -57,19 +57,18 @@ def _numbers(result: "DemoResult") -> list[Section]:
 
 
 def result_table(result: "DemoResult") -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the one table: value, interval and p-value per system."""
-    measures = list(result.evaluations["BM25"].samples)
-    header = ["ranking", *measures, "95 % interval of RR", "change of RR", "p"]
+    """Header and rows of the one table: values, interval and p-value per system."""
+    first, *others = result.evaluations["BM25"].samples
+    header = ["ranking", f"{first} (95 % interval)", *others, f"change of {first}", "p"]
     rows = []
     for name, found in result.evaluations.items():
-        low, high = found.interval("RR")
-        row = [name, *(f"{found[measure]:.4f}" for measure in measures), f"{low:.3f} – {high:.3f}"]
+        low, high = found.interval(first)
+        values = [f"{found[measure]:.4f}" for measure in others]
+        change = ["–", "–"]
         if name in result.comparisons:
-            comparison = result.comparisons[name]["RR"]
-            row += [f"{comparison.difference:+.4f}", f"{comparison.p_value:.4f}"]
-        else:
-            row += ["–", "–"]
-        rows.append(row)
+            comparison = result.comparisons[name][first]
+            change = [f"{comparison.difference:+.4f}", f"{comparison.p_value:.4f}"]
+        rows.append([name, f"{found[first]:.4f} ({low:.3f}–{high:.3f})", *values, *change])
     return header, rows
 
 

@@ -23,6 +23,7 @@ from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 EPSILON = 1e-8
 FAR = 1e4  # a similarity no kernel reaches
+CUT = 80.0  # exp(-80) is nothing; below it come denormal numbers, a hundred times as slow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,7 @@ class KNRM(MatchModel):
         # Padding is put where every kernel is zero: one pass over the table, not one a kernel.
         values = similarity.values.masked_fill(~similarity.mask, FAR)
         counts = [
-            torch.exp(((values - centre) * (1 / (math.sqrt(2) * width))).square().neg()).sum(-1)
+            torch.exp(-((values - centre) / (math.sqrt(2) * width)).square().clamp_max(CUT)).sum(-1)
             for centre, width in zip(self.centres, self.widths, strict=True)
         ]
         logs = torch.log1p(torch.stack(counts, dim=-1))

@@ -1,0 +1,1 @@
+"""Speed and memory, each figure beside a floor or a peer measured in the same run."""

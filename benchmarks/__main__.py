@@ -1,0 +1,33 @@
+"""`python -m benchmarks [NAME…] [--quick]`: measure, print, keep."""
+
+import importlib
+from argparse import ArgumentParser
+
+from benchmarks.report import print_figures, write_result
+
+NAMES = (
+    *("startup", "tokenizing", "pair_file", "data_work", "training"),
+    *("forward", "scoring", "bm25", "score_file"),
+)
+
+
+def main() -> None:
+    """Run all benchmarks, or those that were named."""
+    parser = ArgumentParser(prog="python -m benchmarks", description="Speed and memory.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
+    given = parser.parse_args()
+    if unknown := set(given.names).difference(NAMES):
+        parser.error(
+            f"no benchmark named {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}"
+        )
+    for name in given.names or NAMES:
+        benchmark = importlib.import_module(f"benchmarks.{name}")
+        figures = benchmark.run(given.quick)
+        print_figures(name, figures)
+        if not given.quick:
+            write_result(name, benchmark.__doc__.strip(), figures)
+
+
+if __name__ == "__main__":
+    main()

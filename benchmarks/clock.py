@@ -1,0 +1,21 @@
+"""Timing on a machine that others use too."""
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+
+def medians(repeats: int, *jobs: Callable[[], object]) -> list[float]:
+    """Median seconds of each job after a warm-up.
+
+    The jobs take turns, so that a busy moment of the machine falls on all of them alike.
+    """
+    for job in jobs:
+        job()
+    times: list[list[float]] = [[] for _ in jobs]
+    for _ in range(repeats):
+        for job, spent in zip(jobs, times, strict=True):
+            began = perf_counter()
+            job()
+            spent.append(perf_counter() - began)
+    return [median(spent) for spent in times]

@@ -1,0 +1,85 @@
+"""Figures on the screen, as JSON with all that stands behind them, and on a page."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures import Figures
+from matchwork.cli import show
+from matchwork.experiment.environment import commit, hardware, versions
+from matchwork.files import read_json, write_json, write_text
+
+FOLDER = Path(__file__).parent
+COLUMNS = ("benchmark", "figure", "value", "peer", "ratio", "target", "met")
+_HEADER = """# Benchmarks
+
+Made by `make bench` (or `python -m benchmarks NAME…` for some of them; `--quick` is a fast look
+that writes nothing). Every value stands beside a floor or a peer measured in the same run, and
+the ratio is value by peer: absolute numbers are of one machine, ratios travel. The JSON files
+under `results/` hold the same numbers with machine, versions, commit and date.
+
+"""
+
+
+def print_figures(name: str, figures: Figures) -> None:
+    """One table."""
+    rows = [_cells(what, figure.to_json()) for what, figure in figures.items()]
+    show.table(COLUMNS[1:], rows, title=name)
+
+
+def write_result(name: str, purpose: str, figures: Figures, folder: Path = FOLDER) -> None:
+    """Keep the figures as JSON and make the page anew."""
+    result = {
+        "benchmark": name,
+        "purpose": purpose,
+        "figures": {what: figure.to_json() for what, figure in figures.items()},
+        "machine": hardware(),
+        "versions": versions(),
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+    }
+    write_json(folder / "results" / f"{name}.json", result)
+    write_text(folder / "README.md", page(folder))
+
+
+def page(folder: Path = FOLDER) -> str:
+    """The newest numbers of every benchmark as Markdown."""
+    results = [read_json(path) for path in sorted((folder / "results").glob("*.json"))]
+    lines = [_line(COLUMNS), "|---|---|--:|--:|--:|---|---|"]
+    machines = {}
+    for result in results:
+        link = f"[{result['benchmark']}](results/{result['benchmark']}.json)"
+        lines += [_line((link, *_cells(*item))) for item in result["figures"].items()]
+        machines[_machine(result)] = None
+    purposes = [f"- **{result['benchmark']}**: {result['purpose']}" for result in results]
+    parts = ["\n".join(lines), "\n".join(purposes), "\n".join(f"Machine: {m}" for m in machines)]
+    return _HEADER + "\n\n".join(parts) + "\n"
+
+
+def _cells(what: str, figure: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        what,
+        f"{_number(figure['value'])} {figure['unit']}",
+        f"{_number(figure['peer'])} {figure['unit']} ({figure['peer_name']})",
+        f"{figure['ratio']:.3g}",
+        figure["target"] or show.MISSING,
+        {True: "yes", False: "no", None: show.MISSING}[figure["met"]],
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _machine(result: Mapping[str, Any]) -> str:
+    machine, libraries = result["machine"], result["versions"]
+    parts = [machine["cpu"], f"{machine['cores']} cores"]
+    if "memory_gib" in machine:
+        parts.append(f"{machine['memory_gib']} GiB")
+    parts += [f"Python {libraries['python']}", f"torch {libraries['torch']}"]
+    return ", ".join(parts) + f"; commit {result['commit']}, {result['date'][:10]}."

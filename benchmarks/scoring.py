@@ -1,0 +1,60 @@
+"""`Matcher.score` on texts of very different length, beside padding all to the longest."""
+
+import numpy as np
+import torch
+
+from benchmarks.clock import medians
+from benchmarks.figures import Figure, Figures, Target
+from benchmarks.workload import matcher, texts
+from matchwork.rank import Matcher
+from matchwork.text import PairBatch, Sequences, batches_by_length
+from matchwork.types import Scores, TextPair
+
+
+def run(quick: bool) -> Figures:
+    """Three spreads of length; both ways tokenize, and both must give the same scores."""
+    iasm = matcher("iasm-dynamic")
+    return {
+        f"{name} lengths": _compare(iasm, spread, quick)
+        for name, spread in (("narrow", 0.4), ("usual", 0.6), ("wide", 0.8))
+    }
+
+
+def _compare(iasm: Matcher, spread: float, quick: bool) -> Figure:
+    num = 50 if quick else 1_000
+    rng = np.random.default_rng(0)
+    (query,) = texts(1, 20, rng, spread=0)
+    pairs = [(query, document) for document in texts(num, 60, rng, spread)]
+    np.testing.assert_allclose(iasm.score(pairs), score_padded(iasm, pairs), atol=1e-5)
+    ours, padded = medians(
+        1 if quick else 5, lambda: iasm.score(pairs), lambda: score_padded(iasm, pairs)
+    )
+    return Figure(
+        value=num / ours,
+        unit="pairs/s",
+        peer=num / padded,
+        peer_name="all padded to the longest",
+        target=Target("ratio", "least", 2.5),
+    )
+
+
+@torch.inference_mode()
+def score_padded(matcher: Matcher, pairs: list[TextPair]) -> Scores:
+    """The plain way: as many batches as `score` makes, unsorted, as wide as the longest text."""
+    queries = matcher.tokenizer.encode([query for query, _ in pairs])
+    documents = matcher.tokenizer.encode([document for _, document in pairs])
+    everything = np.arange(len(pairs))
+    query, document = queries.gather(everything), documents.gather(everything)
+    num_batches = len(
+        batches_by_length(queries.lengths, documents.lengths, matcher.max_tokens, matcher.max_pairs)
+    )
+    matcher.model.eval()
+    parts = [
+        matcher.model(PairBatch(_rows(query, rows), _rows(document, rows))).scores
+        for rows in torch.from_numpy(everything).chunk(num_batches)
+    ]
+    return torch.cat(parts).double().numpy()
+
+
+def _rows(sequences: Sequences, rows: torch.Tensor) -> Sequences:
+    return Sequences(sequences.ids[rows], sequences.mask[rows])

@@ -1,0 +1,27 @@
+"""IASM training throughput through Lightning, beside a bare loop over the same batches."""
+
+from time import perf_counter
+
+from benchmarks.figures import Figure, Figures
+from benchmarks.train_step import config, epoch
+from benchmarks.workload import matcher, positives
+from matchwork.train import TrainingSet, fit
+
+
+def run(quick: bool) -> Figures:
+    """Epochs after the first: setting up Lightning is not training."""
+    iasm, settings = matcher("iasm-dynamic"), config(max_epochs=2 if quick else 4)
+    samples = TrainingSet.from_split(positives(64 if quick else 1_600), iasm.tokenizer)
+    num_pairs = len(samples.positives) * (1 + settings.num_negatives)
+    bare = min(sum(epoch(iasm, samples, settings)) for _ in range(settings.max_epochs - 1))
+    ends: list[float] = []
+    fit(iasm.model, samples, settings, on_epoch=lambda record: ends.append(perf_counter()))
+    fitted = min(after - before for before, after in zip(ends, ends[1:], strict=False))
+    return {
+        "pairs trained": Figure(
+            value=num_pairs / fitted,
+            unit="pairs/s",
+            peer=num_pairs / bare,
+            peer_name="bare torch loop",
+        )
+    }

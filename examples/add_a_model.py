@@ -1,0 +1,68 @@
+"""A model of your own: settings, equations, one `register` line; the rest of the library knows it.
+
+This one lets every query word look for its nearest document word (the MaxSim of ColBERT) and
+learns how much the nearest ones count.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+import matchwork as mw
+from matchwork.encode import Encoded, Encoder
+from matchwork.errors import ConfigError
+from matchwork.interact import cosine, masked_max
+from matchwork.models import MatchModel, MatchOutput, ModelConfig, register
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestWordConfig(ModelConfig):
+    """`power` above 1 lets close words count for more."""
+
+    power: float = 3.0
+
+    def __post_init__(self) -> None:
+        if self.power <= 0:
+            raise ConfigError(f"power must be positive, got {self.power}")
+
+
+@register("nearest-word")
+class NearestWord(MatchModel):
+    """Score = scale * mean over query words of (nearest cosine) ** power."""
+
+    Config: ClassVar[type[ModelConfig]] = NearestWordConfig
+    config: NearestWordConfig
+
+    def __init__(self, config: NearestWordConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.scale = nn.Parameter(torch.tensor(5.0))
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """Padding is neither a nearest word nor counted in the mean."""
+        similarity = cosine(query, document)
+        nearest = masked_max(similarity.values, similarity.mask).clamp_min(1e-6)
+        total = (nearest**self.config.power * query.mask).sum(dim=-1)
+        mean = total / query.mask.sum(dim=-1).clamp_min(1)
+        return MatchOutput(self.scale * mean, {"similarity": similarity})
+
+
+def main() -> None:
+    """Train it like any other model."""
+    data = mw.toy()
+    tokenizer = mw.WordTokenizer.fit(data["train"].texts)
+    encoder = mw.WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50, trainable=True)
+    entry = mw.MODELS["nearest-word"]
+    matcher = mw.Matcher(tokenizer, entry.model(entry.config({"power": 2.0}), encoder))
+    mw.train(matcher, data, loss="hinge", negatives="own", num_negatives=1, max_epochs=5, seed=7)
+    matcher.save("runs/nearest-word")
+    for hit in mw.Matcher.load("runs/nearest-word").rank(
+        "who painted guernica",
+        ["guernica is a town in spain", "picasso painted guernica", "the war began in spain"],
+    ):
+        print(hit.rank, f"{hit.score:.3f}", hit.document.text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Why did this document match? The word pairs behind a score, as text, HTML and a picture."""
+
+from matchwork import MODELS, Matcher, WordEmbedding, WordTokenizer, explain, toy, train
+from matchwork.explain import save
+
+
+def main() -> None:
+    """Train IASM, take one pair apart."""
+    data = toy()
+    tokenizer = WordTokenizer.fit(data["train"].texts)
+    encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50)
+    entry = MODELS["iasm-dynamic"]
+    matcher = Matcher(tokenizer, entry.model(entry.config({"num_layers": 3}), encoder))
+    train(matcher, data, max_epochs=3, negatives="own", seed=7)
+
+    why = explain(matcher, "who wrote hamlet", "shakespeare wrote the play hamlet around 1600")
+    print(f"{why.model}: score {why.score:.3f}, probability {why.probability:.2f}")
+    print("tables:", ", ".join(why.tables))
+    for pair in why.strongest(top_k=3):
+        print(f"  {pair.query} - {pair.document}: {pair.value:.2f}")
+    for name in ("why.json", "why.html", "why.png"):
+        save(why, name)
+
+
+if __name__ == "__main__":
+    main()
