@@ -107,18 +107,22 @@ def _print_result(result: Mapping[str, Any]) -> None:
             _mean(values[measure]),
             show.interval(*values[measure]["ci"]),
             None if "p_holm" not in values[measure] else show.p_value(values[measure]["p_holm"]),
-            values[measure]["paper"] if name == result["model"] else None,
+            values[measure]["paper"],
         ]
         for measure in result["measures"]
         for name, values in systems.items()
     ]
+    header = ["measure", "system", "mean", "95 % interval", "p", "paper"]
+    if all(row[-1] is None for row in rows):
+        header, rows = header[:-1], [row[:-1] for row in rows]
     show.table(
-        ["measure", "system", "mean", "95 % interval", "p against BM25", "paper"],
+        header,
         rows,
         title=f"{result['recipe']} on {result['dataset']} ({result['split']})",
         note=f"{result['num_queries']:,} queries, protocol {result['protocol']} "
         f"({result['num_dropped']:,} dropped), {len(result['seeds'])} seed(s), "
-        f"{result['num_ties']:,} tied documents, {result['wall_seconds']:.0f} s",
+        f"{result['num_ties']:,} tied documents, {result['wall_seconds']:.0f} s; "
+        "p: against BM25, Holm-corrected",
     )
 
 
