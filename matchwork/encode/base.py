@@ -1,5 +1,6 @@
 """The contract between tokens and models: vectors that carry their mask."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -51,7 +52,7 @@ class Encoded:
         return Encoded(self.vectors.repeat(times, 1, 1), self.mask.repeat(times, 1))
 
 
-class Encoder(nn.Module):
+class Encoder(nn.Module, ABC):
     """Sequences in, `Encoded` out; `dim` is the width of its vectors."""
 
     Config: ClassVar[type[Any]]
@@ -59,13 +60,13 @@ class Encoder(nn.Module):
     config: Any
 
     @property
+    @abstractmethod
     def dim(self) -> int:
         """Width of the vectors."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forward(self, sequences: Sequences) -> Encoded:
         """One vector per token."""
-        raise NotImplementedError
 
     def frozen_names(self) -> set[str]:
         """Entries of the state that training never changes, so a checkpoint can skip them."""

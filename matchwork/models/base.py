@@ -1,5 +1,6 @@
 """What every model is: `forward(batch) = match(encode(query), encode(document))`."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
@@ -26,7 +27,7 @@ class MatchOutput:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
 
 
-class MatchModel(nn.Module):
+class MatchModel(nn.Module, ABC):
     """Two encoded texts in, one score out. Subclass this, never another model.
 
     A subclass is one file: a `Config`, `match`, and a `register` line. `training_defaults` holds
@@ -47,9 +48,9 @@ class MatchModel(nn.Module):
         assert isinstance(encoded, Encoded)
         return encoded
 
+    @abstractmethod
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """Row i of `query` against row i of `document`."""
-        raise NotImplementedError(f"{type(self).__name__} has no match()")
 
     def forward(self, batch: PairBatch) -> MatchOutput:
         """Encode both sides and match them."""
