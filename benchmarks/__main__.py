@@ -1,9 +1,10 @@
 """`python -m benchmarks [NAME…] [--quick]`: measure, print, keep."""
 
 import importlib
+import os
 from argparse import ArgumentParser
 
-from benchmarks.report import print_figures, write_result
+from benchmarks.report import THREADS, print_figures, write_result
 
 NAMES = (
     *("startup", "tokenizing", "pair_file", "data_work", "training"),
@@ -21,12 +22,14 @@ def main() -> None:
         parser.error(
             f"no benchmark named {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}"
         )
+    # Before torch is loaded, and for every child: on a busy machine threads wait for each other.
+    os.environ.setdefault(THREADS, "1")
     for name in given.names or NAMES:
         benchmark = importlib.import_module(f"benchmarks.{name}")
         figures = benchmark.run(given.quick)
         print_figures(name, figures)
         if not given.quick:
-            write_result(name, benchmark.__doc__.strip(), figures)
+            write_result(name, str(benchmark.__doc__).strip(), figures)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Figures on the screen, as JSON with all that stands behind them, and on a page."""
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,14 +11,16 @@ from matchwork.cli import show
 from matchwork.experiment.environment import commit, hardware, versions
 from matchwork.files import read_json, write_json, write_text
 
+THREADS = "OMP_NUM_THREADS"
 FOLDER = Path(__file__).parent
 COLUMNS = ("benchmark", "figure", "value", "peer", "ratio", "target", "met")
 _HEADER = """# Benchmarks
 
 Made by `make bench` (or `python -m benchmarks NAME…` for some of them; `--quick` is a fast look
 that writes nothing). Every value stands beside a floor or a peer measured in the same run, and
-the ratio is value by peer: absolute numbers are of one machine, ratios travel. The JSON files
-under `results/` hold the same numbers with machine, versions, commit and date.
+the ratio is value by peer: absolute numbers are of one machine, ratios travel. One thread, unless
+`OMP_NUM_THREADS` says otherwise. The JSON files under `results/` hold the same numbers with
+machine, versions, commit and date.
 
 """
 
@@ -34,7 +37,7 @@ def write_result(name: str, purpose: str, figures: Figures, folder: Path = FOLDE
         "benchmark": name,
         "purpose": purpose,
         "figures": {what: figure.to_json() for what, figure in figures.items()},
-        "machine": hardware(),
+        "machine": {**hardware(), "threads": os.environ.get(THREADS)},
         "versions": versions(),
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
@@ -47,13 +50,12 @@ def page(folder: Path = FOLDER) -> str:
     """The newest numbers of every benchmark as Markdown."""
     results = [read_json(path) for path in sorted((folder / "results").glob("*.json"))]
     lines = [_line(COLUMNS), "|---|---|--:|--:|--:|---|---|"]
-    machines = {}
     for result in results:
         link = f"[{result['benchmark']}](results/{result['benchmark']}.json)"
         lines += [_line((link, *_cells(*item))) for item in result["figures"].items()]
-        machines[_machine(result)] = None
     purposes = [f"- **{result['benchmark']}**: {result['purpose']}" for result in results]
-    parts = ["\n".join(lines), "\n".join(purposes), "\n".join(f"Machine: {m}" for m in machines)]
+    machines = dict.fromkeys(map(_machine, results))
+    parts = ("\n".join(part) for part in (lines, purposes, machines))
     return _HEADER + "\n\n".join(parts) + "\n"
 
 
@@ -78,8 +80,8 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def _machine(result: Mapping[str, Any]) -> str:
     machine, libraries = result["machine"], result["versions"]
-    parts = [machine["cpu"], f"{machine['cores']} cores"]
+    parts = [machine["cpu"], f"{machine['cores']} cores ({machine['threads']} used)"]
     if "memory_gib" in machine:
         parts.append(f"{machine['memory_gib']} GiB")
     parts += [f"Python {libraries['python']}", f"torch {libraries['torch']}"]
-    return ", ".join(parts) + f"; commit {result['commit']}, {result['date'][:10]}."
+    return f"Machine: {', '.join(parts)}; commit {result['commit']}, {result['date'][:10]}."

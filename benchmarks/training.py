@@ -1,5 +1,6 @@
 """IASM training throughput through Lightning, beside a bare loop over the same batches."""
 
+from itertools import pairwise
 from time import perf_counter
 
 from benchmarks.figures import Figure, Figures
@@ -16,7 +17,7 @@ def run(quick: bool) -> Figures:
     bare = min(sum(epoch(iasm, samples, settings)) for _ in range(settings.max_epochs - 1))
     ends: list[float] = []
     fit(iasm.model, samples, settings, on_epoch=lambda record: ends.append(perf_counter()))
-    fitted = min(after - before for before, after in zip(ends, ends[1:], strict=False))
+    fitted = min(after - before for before, after in pairwise(ends))
     return {
         "pairs trained": Figure(
             value=num_pairs / fitted,

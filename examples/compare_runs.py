@@ -14,7 +14,8 @@ def main() -> None:
         qrels |= split.qrels
     write_qrels("toy.qrels", qrels)
     for name, stemmer in (("plain", None), ("stemmed", "english")):
-        write_run(f"{name}.run", mw.BM25.fit(documents, stemmer=stemmer).retrieve(queries, 10), name)
+        found = mw.BM25.fit(documents, stemmer=stemmer).retrieve(queries, 10)
+        write_run(f"{name}.run", found, name)
 
     judged = read_qrels("toy.qrels")
     plain, stemmed = (

@@ -16,7 +16,7 @@ LEFT_BEHIND = {
 }
 SAID = {
     "train_on_toy": "best epoch",
-    "rerank": "1 1.000 shakespeare wrote the play hamlet",
+    "rerank": "shakespeare wrote the play hamlet around 1600\n2 ",
     "explain_a_pair": "tables: matching_0, matching_1, matching_2",
     "compare_runs": "p 1.000",
     "add_a_model": "picasso painted guernica",

@@ -1,0 +1,117 @@
+"""What the pages say is so: settings with their defaults, links, numbers."""
+
+import json
+import tomllib
+from dataclasses import MISSING, fields
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import pytest
+from markdown_blocks import PAGES, ROOT, links, tables
+
+from matchwork.data import CATALOGUE
+from matchwork.data.layouts import LAYOUTS
+from matchwork.experiment.recipe import (
+    SECTIONS,
+    DataSection,
+    RunSection,
+    TextSection,
+    VectorsSection,
+)
+from matchwork.models import MODELS
+from matchwork.train import TrainConfig
+
+RECIPES = "docs/recipes.md"
+SETTINGS = {
+    (RECIPES, "[data]"): DataSection,
+    (RECIPES, "[text]"): TextSection,
+    (RECIPES, "[vectors]"): VectorsSection,
+    (RECIPES, "[train]"): TrainConfig,
+    (RECIPES, "[run]"): RunSection,
+    **{
+        (f"docs/models/{entry.model.__module__.rpartition('.')[2]}.md", "Settings"): (
+            entry.model.Config
+        )
+        for entry in map(MODELS.__getitem__, MODELS)
+    },
+}
+
+
+def default(field):
+    """A default as a recipe writes it."""
+    value = field.default if field.default_factory is MISSING else field.default_factory()
+    if value is MISSING:
+        return "required"
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize(("place", "config"), SETTINGS.items(), ids=str)
+def test_every_setting_with_its_default(place, config):
+    page, heading = place
+    rows = {row[0].strip("`"): row for row in tables(ROOT / page)[heading]}
+    expected = {field.name: default(field) for field in fields(config)}
+    assert list(rows) == list(expected)
+    for name, value in expected.items():
+        written = rows[name][1].strip("`")
+        if value not in ("required", "none"):  # 1e-3 and 0.001 are the same number
+            written = json.dumps(tomllib.loads(f"x = {written}")["x"])
+        assert written == value, f"{page}, {heading}, {name}"
+    for name, hint in get_type_hints(config).items():
+        for choice in get_args(hint) if get_origin(hint) is Literal else ():
+            assert f'`"{choice}"`' in rows[name][2], f"{page}, {heading}, {name}: {choice}"
+
+
+def test_every_section_of_a_recipe():
+    page = (ROOT / RECIPES).read_text()
+    assert all(f"## [{section}]" in page for section in SECTIONS)
+
+
+def test_every_model_and_its_training_defaults():
+    table = {
+        row[0].strip("`"): row for row in tables(ROOT / RECIPES)["Training defaults of models"]
+    }
+    assert set(table) == set(MODELS)
+    for name, (_, written) in table.items():
+        settings = tomllib.loads(written.replace("`", "").replace(", ", "\n"))
+        assert settings == dict(MODELS[name].model.training_defaults), name
+
+
+def test_every_data_set_and_its_options():
+    rows = {row[0].strip("`"): row for row in tables(ROOT / "docs/data.md")["Catalogue"]}
+    assert set(rows) == set(CATALOGUE)
+    for name, row in rows.items():
+        entry = CATALOGUE[name]
+        assert [split.strip("` ") for split in row[1].split(",")] == list(entry.splits), name
+        assert row[2] == entry.protocol, name
+        for option, values in entry.options.items():
+            choices = ", ".join(str(value).lower() for value in values)
+            assert f"`{option}`: {choices}" in row[3], name
+
+
+def test_every_layout():
+    text = (ROOT / "docs/data.md").read_text()
+    assert all(f"`{name}`" in text for name in LAYOUTS)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path):
+    for target in links(path):
+        if not target.startswith(("http://", "https://", "#")):
+            assert (path.parent / target.partition("#")[0]).exists(), target
+
+
+def test_every_page_is_on_the_map():
+    docs = ROOT / "docs"
+    mapped = {(docs / target.partition("#")[0]).resolve() for target in links(docs / "index.md")}
+    assert {path.resolve() for path in docs.rglob("*.md")} - mapped == {docs / "index.md"}
+
+
+def test_the_numbers_of_the_demo_come_from_its_json():
+    readme = (ROOT / "README.md").read_text()
+    demo = json.loads((ROOT / "docs/demo.json").read_text())
+    for name, system in demo["systems"].items():
+        row = next(line for line in readme.splitlines() if line.strip().startswith(f"{name}  "))
+        assert [f"{value:.4f}" in row for value in system["measures"].values()] == [True] * 3
