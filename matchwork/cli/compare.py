@@ -78,7 +78,7 @@ def outcome(comparison: "Comparison") -> str:
     """How many queries were won, lost and equal; F1 has no queries to count."""
     if not comparison.changes:
         return show.MISSING
-    return f"{comparison.wins} / {comparison.losses} / {comparison.ties}"
+    return f"{comparison.wins}/{comparison.losses}"
 
 
 def _print_comparisons(
@@ -97,7 +97,7 @@ def _print_comparisons(
         ]
         for measure, one in comparisons.items()
     ]
-    header = ["measure", *names, "difference", "p", "Holm p", "wins / losses / ties"]
+    header = ["measure", *names, "change", "p", "Holm p", "won/lost"]
     show.table(header, rows, note=note)
 
 

@@ -173,7 +173,7 @@ def evaluation_rows(
 
 def evaluation_header(with_baseline: bool) -> list[str]:
     """The head of `evaluation_rows`."""
-    against = ["against BM25", "Holm p", "wins / losses / ties"]
+    against = ["change", "p", "won/lost"]
     return ["measure", "system", "value", "95 % interval", *(against if with_baseline else [])]
 
 
@@ -205,4 +205,7 @@ def _print(
     title: str,
 ) -> None:
     header, rows = evaluation_header(bool(comparisons)), evaluation_rows(evaluations, comparisons)
-    show.table(header, rows, title=title, note=conditions(evaluations))
+    note = conditions(evaluations)
+    if comparisons:
+        note += "; change and p (Holm-corrected) against BM25"
+    show.table(header, rows, title=title, note=note)

@@ -18,6 +18,7 @@ from rich.text import Text
 Cell: TypeAlias = str | int | float | Text | None
 MISSING = "–"
 COLUMN_GAP = 3  # letters between two columns
+SHORT = 24  # letters that are never broken into lines
 
 
 def out() -> Console:
@@ -58,7 +59,7 @@ def table(
             grid.add_column(
                 header[position],
                 justify="right" if numeric[position] else "left",
-                no_wrap=numeric[position],
+                no_wrap=numeric[position] or _is_short(columns[position]),
                 max_width=(max_width or {}).get(header[position]),
                 overflow="fold",
             )
@@ -69,6 +70,11 @@ def table(
         out().print(grid)
     if note:
         line(note, "dim")
+
+
+def _is_short(column: Sequence[Text]) -> bool:
+    """Names, which are unreadable in pieces."""
+    return max((len(cell.plain) for cell in column), default=0) <= SHORT
 
 
 def _width(name: str, column: Sequence[Text]) -> int:

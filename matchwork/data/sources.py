@@ -21,7 +21,7 @@ from matchwork.data.collection import (
 from matchwork.data.dataset import Dataset, Split
 from matchwork.data.formats import Columns, build_split, read_pairs, read_split
 from matchwork.data.layouts import LAYOUTS
-from matchwork.data.partition import tenth
+from matchwork.data.partition import TENTHS, cut_by_query, tenth
 from matchwork.data.tables import find_table
 from matchwork.data.trec import read_qrels, read_run
 from matchwork.errors import DataError
@@ -119,11 +119,15 @@ def read_path(
 ) -> Dataset:
     """A pair file (one split, named like the file), or a folder.
 
+    A pair file that is asked for train, dev or test is cut into these by query.
     A folder is a known release, a BEIR folder, pair files named after their splits, or a
     collection; it is recognised by the files in it, in that order.
     """
     if path.is_file():
         name = path.name.split(".")[0]
+        if splits is not None and name not in splits and set(splits) <= TENTHS.keys():
+            parts = cut_by_query(read_split(path, name, columns))
+            return Dataset(name, {part: parts[part] for part in splits})
         chosen(splits, [name], path)
         return Dataset(name, {name: read_split(path, name, columns)})
     for layout in LAYOUTS.values():

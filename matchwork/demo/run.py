@@ -20,8 +20,8 @@ MEASURES = ("RR", "Success@1", "Success@10")
 DEPTH = 50
 SEED = 1
 EXAMPLES = (
-    "remove duplicate rows from a table",
     "solve a linear system of equations",
+    "remove duplicate rows from a table",
     "wait until a thread has finished",
 )
 

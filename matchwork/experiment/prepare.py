@@ -1,14 +1,12 @@
 """From a recipe to data, tokenizer and an untrained matcher; done once for all seeds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from matchwork.data import CATALOGUE, Dataset, Split, load
-from matchwork.data.partition import cut_by_query
+from matchwork.data import Dataset, Split, load
 from matchwork.encode import WordEmbedding, WordEmbeddingConfig, WordVectors, learn_vectors
 from matchwork.experiment.recipe import Recipe, check_measures
 from matchwork.experiment.vector_files import find_vectors
@@ -95,7 +93,7 @@ def prepare(recipe: Recipe, data_root: str | None = None) -> Prepared:
     """Read the data, fit the tokenizer on the training texts, fetch or learn the vectors."""
     data = recipe.data
     wanted = list(dict.fromkeys([data.train, data.dev, data.test]))
-    dataset = _read(recipe, wanted, data_root)
+    dataset = load(data.name, data_root, wanted, columns=data.column_names(), **data.options)
     check_measures(recipe, dataset.task, f"recipe {recipe.name}")
     vectors = None
     if recipe.vectors.source == "file":
@@ -126,13 +124,3 @@ def _vector_words(vectors: WordVectors | None, recipe: Recipe, dataset: Dataset)
     texts = [text for split in dataset.splits.values() for text in split.texts]
     used = WordTokenizer.fit(texts, config=recipe.text.tokenizer()).vocabulary
     return [word for word in vectors.words if word in used]
-
-
-def _read(recipe: Recipe, wanted: list[str], data_root: str | None) -> Dataset:
-    """The data set; a single pair file of one's own is cut into train, dev and test."""
-    data = recipe.data
-    if data.name not in CATALOGUE and Path(data.name).is_file():
-        whole = load(Path(data.name))
-        (split,) = whole.splits.values()
-        return replace(whole, splits=cut_by_query(split))
-    return load(data.name, data_root, wanted, columns=None, **data.options)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from matchwork.config import build, to_table
 from matchwork.data.catalogue import CATALOGUE
 from matchwork.data.dataset import Task
+from matchwork.data.formats import Columns
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import CLASSIFICATION, PROTOCOLS, canonical
 from matchwork.experiment.vector_files import find_vectors
@@ -28,6 +29,7 @@ class DataSection:
 
     Empty `protocol` and `measures` mean the data set's own. `depth` is how many of BM25's
     best documents are re-ranked where the data set has no candidates; 0 ranks them all.
+    `options` are those of a catalogued set, `columns` names the columns of a pair file.
     """
 
     name: str
@@ -38,6 +40,14 @@ class DataSection:
     test: str = "test"
     depth: int = 100
     options: dict[str, str | bool] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.column_names()
+
+    def column_names(self) -> Columns | None:
+        """What the columns of a pair file of one's own are called."""
+        return build(Columns, self.columns, "columns") if self.columns else None
 
 
 @dataclass(frozen=True, kw_only=True)

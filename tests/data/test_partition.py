@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from matchwork.data import Split
+from matchwork.data import Split, load
 from matchwork.data.partition import cut_by_query, tenth
 from matchwork.errors import DataError
 
@@ -33,3 +35,13 @@ def test_equal_questions_fall_into_the_same_part() -> None:
 def test_too_few_queries_say_so() -> None:
     with pytest.raises(DataError, match=r"3 queries are too few .* give a folder with"):
         cut_by_query(pair_split(3))
+
+
+def test_a_pair_file_is_cut_when_parts_are_asked_for(tmp_path: Path) -> None:
+    lines = [f"question number {i}\tanswer {i}\t{j}" for i in range(200) for j in (1, 0)]
+    path = tmp_path / "mine.tsv"
+    path.write_text("\n".join(["query\tdocument\tlabel", *lines]) + "\n")
+    assert list(load(path).splits) == ["mine"]
+    parts = load(path, splits=["train", "test"])
+    assert list(parts.splits) == ["train", "test"]
+    assert not set(parts["train"].queries.values()) & set(parts["test"].queries.values())
