@@ -11,7 +11,7 @@ from matchwork.train import TrainingSet
 
 def run(quick: bool) -> Figures:
     """The worst case: a single epoch pays for tokenizing all texts."""
-    split = positives(64 if quick else 3_200)
+    split = positives(64 if quick else 640)
     iasm, settings = matcher("iasm-dynamic"), config()
     began = perf_counter()
     samples = TrainingSet.from_split(split, iasm.tokenizer)

@@ -11,8 +11,8 @@ from matchwork.train import TrainingSet, fit
 
 def run(quick: bool) -> Figures:
     """Epochs after the first: setting up Lightning is not training."""
-    iasm, settings = matcher("iasm-dynamic"), config(max_epochs=2 if quick else 4)
-    samples = TrainingSet.from_split(positives(64 if quick else 1_600), iasm.tokenizer)
+    iasm, settings = matcher("iasm-dynamic"), config(max_epochs=2 if quick else 3)
+    samples = TrainingSet.from_split(positives(64 if quick else 640), iasm.tokenizer)
     num_pairs = len(samples.positives) * (1 + settings.num_negatives)
     bare = min(sum(epoch(iasm, samples, settings)) for _ in range(settings.max_epochs - 1))
     ends: list[float] = []

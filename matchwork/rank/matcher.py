@@ -19,6 +19,9 @@ from matchwork.types import Document, Ranked, Scores, TextPair
 
 Progress = Callable[[int], None]
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
+# Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
+CPU_BATCH = (8_192, 256)
+GPU_BATCH = (131_072, 4_096)
 
 
 class Truncation(NamedTuple):
@@ -50,8 +53,8 @@ class Matcher:
         self.calibration = calibration
         self.max_query_length = max_query_length
         self.max_document_length = max_document_length
-        self.max_tokens = 16_384  # padded tokens per batch: large enough to keep cores busy
-        self.max_pairs = 256
+        self.max_tokens: int | None = None  # padded tokens per batch; None: as suits the device
+        self.max_pairs: int | None = None
         self.truncation = Truncation()  # adds up over calls; set it anew to count again
 
     @property
@@ -104,6 +107,11 @@ class Matcher:
         documents = self.tokenizer.encode([document], self.max_document_length)
         return self._forward(queries, documents, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
+    def batch_limits(self) -> tuple[int, int]:
+        """Most padded tokens and most pairs that are scored together."""
+        tokens, pairs = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
+        return self.max_tokens or tokens, self.max_pairs or pairs
+
     def save(self, path: str | Path, card: str | None = None) -> None:
         """Write a folder of JSON and safetensors; `card` is the text of its README."""
         folder.save(self, path, card)
@@ -117,12 +125,8 @@ class Matcher:
         query_rows, queries = self._tokenize([q for q, _ in pairs], self.max_query_length)
         document_rows, documents = self._tokenize([d for _, d in pairs], self.max_document_length)
         scores = np.empty(len(pairs))
-        for batch in batches_by_length(
-            queries.lengths[query_rows],
-            documents.lengths[document_rows],
-            self.max_tokens,
-            self.max_pairs,
-        ):
+        lengths = queries.lengths[query_rows], documents.lengths[document_rows]
+        for batch in batches_by_length(*lengths, *self.batch_limits()):
             output = self._forward(queries, documents, query_rows[batch], document_rows[batch])
             scores[batch] = output.scores.double().cpu().numpy()
             if progress:
