@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks import child
-from benchmarks.figures import Figure, Figures, Target
+from benchmarks.figures import Figure, Figures
 from benchmarks.workload import matcher, texts
 from matchwork.files import write_beside
 
@@ -27,7 +27,6 @@ def run(quick: bool) -> Figures:
             unit="MiB",
             peer=few.peak_mib,
             peer_name=f"{short:,} rows",
-            target=Target("ratio", "most", 1.1),
         ),
         f"speed, {long:,} rows": Figure(
             value=long / many.seconds,
