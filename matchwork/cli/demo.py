@@ -68,7 +68,7 @@ def _print(result: "DemoResult") -> None:
         title="pydocs: find the docstring that a first paragraph was cut from",
         note=f"{len(splits['test'].queries):,} test queries, "
         f"{len(splits['test'].documents):,} documents, fusion weight {result.weight:g} chosen on "
-        f"dev; p: paired permutation test against BM25",
+        f"dev; change of {header[1].split()[0]} and p (paired permutation test) against BM25",
     )
     for query, hits in result.examples.items():
         show.table(

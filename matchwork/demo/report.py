@@ -59,7 +59,7 @@ def _numbers(result: "DemoResult") -> list[Section]:
 def result_table(result: "DemoResult") -> tuple[list[str], list[list[str]]]:
     """Header and rows of the one table: values, interval and p-value per system."""
     first, *others = result.evaluations["BM25"].samples
-    header = ["ranking", f"{first} (95 % interval)", *others, f"change of {first}", "p"]
+    header = ["ranking", f"{first} (95 % interval)", *others, "change", "p"]
     rows = []
     for name, found in result.evaluations.items():
         low, high = found.interval(first)
@@ -68,7 +68,8 @@ def result_table(result: "DemoResult") -> tuple[list[str], list[list[str]]]:
         if name in result.comparisons:
             comparison = result.comparisons[name][first]
             change = [f"{comparison.difference:+.4f}", f"{comparison.p_value:.4f}"]
-        rows.append([name, f"{found[first]:.4f} ({low:.3f}–{high:.3f})", *values, *change])
+        interval = f"({low:.3f}–{high:.3f})".replace("0.", ".")
+        rows.append([name, f"{found[first]:.4f} {interval}", *values, *change])
     return header, rows
 
 
