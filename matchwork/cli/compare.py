@@ -53,7 +53,7 @@ def compare(
         f"{system.num_queries:,} queries, protocol {rule} ({system.num_dropped:,} dropped); "
         "p: paired permutation test, Holm-corrected over the measures"
     )
-    _print_comparisons(found, (run_a.name, run_b.name), note)
+    _print_comparisons(found, _labels(run_a, run_b), note)
     for comparison in found.values():
         _print_changes(comparison, limit)
 
@@ -79,6 +79,11 @@ def outcome(comparison: "Comparison") -> str:
     if not comparison.changes:
         return show.MISSING
     return f"{comparison.wins}/{comparison.losses}"
+
+
+def _labels(run_a: Path, run_b: Path) -> tuple[str, str]:
+    """File names, or A and B where they are the same (`seed-1/test.run`, `seed-2/test.run`)."""
+    return (run_a.name, run_b.name) if run_a.name != run_b.name else ("A", "B")
 
 
 def _print_comparisons(

@@ -12,8 +12,11 @@ _LIBRARIES = ("torch", "lightning", "tokenizers", "numpy", "scipy", "bm25s", "ir
 
 
 def commit() -> str | None:
-    """The commit of the working copy the code runs from, with `-dirty` when it was changed."""
-    folder = Path(__file__).parent
+    """The commit of the working copy the code runs from, with `-dirty` when it was changed.
+
+    Ask when a run begins: by its end, the working copy may be another.
+    """
+    folder = package_folder()
     try:
         name = _git(folder, "rev-parse", "--short=12", "HEAD")
         tracked = _git(folder, "ls-files", "--error-unmatch", "__init__.py")
@@ -21,6 +24,11 @@ def commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return f"{name}-dirty" if changed and tracked else name
+
+
+def package_folder() -> Path:
+    """Where the whole package lies."""
+    return Path(__file__).parent.parent
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matchwork.evaluate import Evaluation, compare_all
-from matchwork.experiment.environment import commit, hardware, versions
+from matchwork.experiment.environment import hardware, versions
 from matchwork.experiment.seed import SeedOutcome, mean_evaluation
 from matchwork.files import read_json, write_text
 
@@ -35,6 +35,7 @@ def make_result(
     baseline: Evaluation,
     outcomes: Sequence[SeedOutcome],
     seconds: float,
+    commit: str | None,
 ) -> dict[str, Any]:
     """One JSON value that says what was run, what came out, and on what."""
     names = list(outcomes[0].evaluations)
@@ -71,7 +72,7 @@ def make_result(
         "settings": recipe.to_json(),
         "recipe_hash": recipe.hash,
         "data_versions": dict(prepared.dataset.versions),
-        "commit": commit(),
+        "commit": commit,
         "hardware": hardware(),
         "versions": versions(),
         "wall_seconds": round(seconds, 1),

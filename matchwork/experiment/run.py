@@ -11,6 +11,7 @@ from matchwork.data import write_run
 from matchwork.errors import ConfigError
 from matchwork.evaluate import Evaluation
 from matchwork.experiment.card import model_card
+from matchwork.experiment.environment import commit
 from matchwork.experiment.prepare import Prepared, prepare
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.results import make_result, write_result
@@ -54,7 +55,7 @@ def run_recipe(
     """
     out, observer = Path(out), observer or Observer()
     _claim(out, recipe, resume)
-    began = time.monotonic()
+    began, code = time.monotonic(), commit()
     observer.stage(f"reading {recipe.data.name}")
     prepared = prepare(recipe, str(data_root) if data_root else None)
     observer.stage("ranking with BM25")
@@ -70,7 +71,8 @@ def run_recipe(
         outcome = _run_seed(prepared, baseline, seed, folder, resume, observer)
         write_json(kept, outcome.to_json())
         outcomes.append(outcome)
-    result = make_result(recipe, prepared, baseline.evaluation, outcomes, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    result = make_result(recipe, prepared, baseline.evaluation, outcomes, seconds, code)
     write_result(out / "result.json", result)
     if results is not None:
         write_result(Path(results) / recipe.dataset_folder / f"{recipe.name}.json", result)
