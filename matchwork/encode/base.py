@@ -15,11 +15,13 @@ from matchwork.text import Sequences
 class Encoded:
     """Token vectors, shape (batch, length, dim), and a bool mask: True = real token.
 
-    Padding rows are zero: whatever vectors come in, the mask is applied to them here.
+    Padding rows are zero: whatever vectors come in, the mask is applied to them here. `ids`
+    name the words behind the vectors, shape (batch, length), where there is one word per vector.
     """
 
     vectors: Tensor
     mask: Tensor
+    ids: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 3 or self.vectors.shape[:2] != self.mask.shape:
@@ -29,6 +31,10 @@ class Encoded:
             )
         if self.mask.dtype != torch.bool:
             raise TypeError(f"a mask is bool (True = real token), got {self.mask.dtype}")
+        if self.ids is not None and self.ids.shape != self.mask.shape:
+            raise ValueError(
+                f"ids have shape {tuple(self.ids.shape)}, their mask {tuple(self.mask.shape)}"
+            )
         # where, not multiplication: garbage in padding may be infinite or NaN.
         cleaned = self.vectors.masked_fill(~self.mask.unsqueeze(-1), 0.0)
         object.__setattr__(self, "vectors", cleaned)
@@ -44,12 +50,18 @@ class Encoded:
     def repeat_each(self, times: int) -> "Encoded":
         """Every row `times` times in a row: a, a, b, b."""
         return Encoded(
-            self.vectors.repeat_interleave(times, 0), self.mask.repeat_interleave(times, 0)
+            self.vectors.repeat_interleave(times, 0),
+            self.mask.repeat_interleave(times, 0),
+            None if self.ids is None else self.ids.repeat_interleave(times, 0),
         )
 
     def tile(self, times: int) -> "Encoded":
         """The whole batch `times` times: a, b, a, b."""
-        return Encoded(self.vectors.repeat(times, 1, 1), self.mask.repeat(times, 1))
+        return Encoded(
+            self.vectors.repeat(times, 1, 1),
+            self.mask.repeat(times, 1),
+            None if self.ids is None else self.ids.repeat(times, 1),
+        )
 
 
 class Encoder(nn.Module, ABC):

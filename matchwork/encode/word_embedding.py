@@ -132,4 +132,4 @@ class WordEmbedding(Encoder):
             else:
                 own = vectors.new_full((int(unknown.sum()), self.dim), CONSTANT_UNKNOWN)
             vectors = vectors.index_put((unknown,), own.to(vectors.dtype))
-        return Encoded(vectors, sequences.mask)
+        return Encoded(vectors, sequences.mask, ids)

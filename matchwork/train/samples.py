@@ -98,6 +98,11 @@ class TrainingSet:
         )
 
     @cached_property
+    def mined(self) -> dict[int, Lists]:
+        """Hard negatives by depth, once a sampler has searched for them: seeds share them."""
+        return {}
+
+    @cached_property
     def _positive_keys(self) -> Ids:
         keys = self.query_rows[self.positives] * len(self.documents)
         return np.unique(keys + self.document_rows[self.positives])

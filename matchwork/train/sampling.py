@@ -140,7 +140,10 @@ class HardDocuments(_Drawn):
 
     def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
         super().__init__(samples, config)
-        self.lists = _bm25_lists(samples, config.hard_depth)
+        depth = config.hard_depth
+        if depth not in samples.mined:
+            samples.mined[depth] = _bm25_lists(samples, depth)
+        self.lists = samples.mined[depth]
 
     def negatives(self, rng: np.random.Generator) -> tuple[Ids, Ids]:
         """From BM25's list, else any document."""
