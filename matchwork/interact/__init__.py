@@ -1,17 +1,27 @@
 """VECTORS x VECTORS -> INTERACTION: tables of query words against document words."""
 
-from matchwork.interact.interaction import Evidence, Interaction, WordWeights
+from matchwork.interact.distance import matrix_distance, row_agreements, row_distances
+from matchwork.interact.grid_cnn import GridCNN
+from matchwork.interact.interaction import Evidence, Interaction, LazyEvidence, Side, WordWeights
 from matchwork.interact.masked import masked_max, masked_mean, masked_softmax
 from matchwork.interact.similarity import cosine, cosine_table, row_lengths
+from matchwork.interact.word_links import WordLinks
 
 __all__ = [
     "Evidence",
+    "GridCNN",
     "Interaction",
+    "LazyEvidence",
+    "Side",
+    "WordLinks",
     "WordWeights",
     "cosine",
     "cosine_table",
     "masked_max",
     "masked_mean",
     "masked_softmax",
+    "matrix_distance",
+    "row_agreements",
+    "row_distances",
     "row_lengths",
 ]

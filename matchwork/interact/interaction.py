@@ -1,9 +1,13 @@
 """What a model saw between two texts, in a form that can be explained."""
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from torch import Tensor
+
+Side: TypeAlias = Literal["query", "document"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class WordWeights:
 
     values: Tensor
     mask: Tensor
-    side: Literal["query", "document"]
+    side: Side
 
     def __post_init__(self) -> None:
         if self.values.shape != self.mask.shape or self.values.ndim != 2:
@@ -38,3 +42,23 @@ class WordWeights:
 
 
 Evidence: TypeAlias = Interaction | WordWeights
+
+
+class LazyEvidence(Mapping[str, Evidence]):
+    """Evidence that is made when somebody looks: training and ranking never do."""
+
+    def __init__(self, make: Callable[[], Mapping[str, Evidence]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping[str, Evidence]:
+        return self._make()
+
+    def __getitem__(self, name: str) -> Evidence:
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)

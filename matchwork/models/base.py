@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
-from matchwork.interact import Evidence
+from matchwork.errors import ConfigError
+from matchwork.interact import Evidence, WordLinks
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences
 
@@ -41,6 +42,19 @@ class MatchModel(nn.Module, ABC):
         super().__init__()
         self.config = config
         self.encoder = encoder
+
+    def frozen_names(self) -> set[str]:
+        """Entries of the state that training never changes, so a checkpoint can skip them."""
+        return {
+            f"{place}.{name}"
+            for place, part in self.named_modules()
+            if isinstance(part, Encoder | WordLinks)
+            for name in part.frozen_names()
+        }
+
+    def link_words(self, links: WordLinks) -> None:
+        """Use external links between words; models that can, override this."""
+        raise ConfigError(f"{type(self).__name__} cannot use word links")
 
     def encode(self, sequences: Sequences) -> Encoded:
         """Token ids to vectors."""

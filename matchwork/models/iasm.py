@@ -6,8 +6,7 @@ and (dynamic variant) those into a new matching matrix; the score compares each 
 what became of the other.
 
 Departures and resolutions:
-- The paper's score is a distance; `scores` is its negative, so that higher is better. The
-  two distances themselves are in `distances`.
+- The paper's score is a distance; `scores` is its negative, so that higher is better.
 - Shapes only fit when the number of layers is odd: after an odd number of layers D has the
   rows of the query. Even depth is an error unless `even_mode="same_side"` compares Q0 with
   Q[L] and D0 with D[L] instead, a variant that is ours and not the paper's.
@@ -15,6 +14,7 @@ Departures and resolutions:
 - Normalisation before the distance is not given: whole-matrix Frobenius norm, as in the
   authors' code, which has one static layer only. `norm="row"` makes every word vector unit
   length instead (the distance then grows with the text).
+- The network of IASM-CNN is not given: `GridCNN` over A[L], its output taken as a distance.
 - Margin and number of negatives are not given: 0.1 and 4.
 """
 
@@ -27,15 +27,30 @@ from torch import Tensor, nn
 
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Interaction, WordWeights, cosine_table, row_lengths
+from matchwork.interact import (
+    Evidence,
+    GridCNN,
+    Interaction,
+    LazyEvidence,
+    Side,
+    WordLinks,
+    WordWeights,
+    cosine_table,
+    matrix_distance,
+    row_agreements,
+    row_distances,
+)
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
-
-EPSILON = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
 class IASMConfig(ModelConfig):
-    """Depth, how the matrix is renewed (alpha, beta) and how the channels count (gamma, delta)."""
+    """Depth, how the matrix is renewed (alpha, beta), what becomes the score (the rest).
+
+    `head`: the two-channel distance, weighted by gamma and delta, or a CNN over the last
+    matrix. `links`: whether a table of linked words makes the first matrix ("replace") or
+    raises its cosines ("max").
+    """
 
     num_layers: int = 3
     update: Literal["static", "dynamic"] = "dynamic"
@@ -44,18 +59,25 @@ class IASMConfig(ModelConfig):
     gamma: float = 0.5
     delta: float = 0.5
     norm: Literal["matrix", "row"] = "matrix"
+    head: Literal["distance", "cnn"] = "distance"
+    links: Literal["none", "replace", "max"] = "none"
     even_mode: Literal["error", "same_side"] = "error"
 
     def __post_init__(self) -> None:
         if self.num_layers < 1:
             raise ConfigError(f"num_layers must be at least 1, got {self.num_layers}")
-        if self.num_layers % 2 == 0 and self.even_mode == "error":
+        if self.num_layers % 2 == 0 and self.even_mode == "error" and self.head == "distance":
             raise ConfigError(
                 f"num_layers must be odd, got {self.num_layers}: each layer swaps the roles of "
                 "the two texts, so only after an odd number of layers can the query be compared "
                 "with the re-represented document (equation 8). Use "
                 f"{self.num_layers - 1 or 1} or {self.num_layers + 1}, or "
                 'even_mode="same_side", which is not the paper\'s model.'
+            )
+        if self.head == "cnn" and self.update == "static":
+            raise ConfigError(
+                'head = "cnn" reads the last matrix, which update = "static" never renews: no '
+                'layer would have a say in the score; use update = "dynamic"'
             )
         if min(self.gamma, self.delta) < 0 or self.gamma + self.delta == 0:
             raise ConfigError(
@@ -74,8 +96,11 @@ class Layers(NamedTuple):
 
 @register("iasm-static", update="static")
 @register("iasm-dynamic", update="dynamic")
+@register("iasm-source", update="dynamic", gamma=1.0, delta=0.0)
+@register("iasm-target", update="dynamic", gamma=0.0, delta=1.0)
+@register("iasm-cnn", update="dynamic", head="cnn")
 class IASM(MatchModel):
-    """Score = -(gamma * Dist(Q0, D[L]) + delta * Dist(D0, Q[L])).
+    """Score = -(gamma * Dist(Q0, D[L]) + delta * Dist(D0, Q[L])), or -CNN(A[L]).
 
     Parameters are the paper's, stacked over layers and multiplied from the right:
     `Wq`, `Wd` of shape (L, dim, dim), `bq`, `bd` of shape (L, dim).
@@ -102,92 +127,134 @@ class IASM(MatchModel):
         self.bd = nn.Parameter(torch.empty(depth, dim))
         for parameter in (self.Wq, self.Wd, self.bq, self.bd):
             nn.init.uniform_(parameter, -1 / math.sqrt(dim), 1 / math.sqrt(dim))
+        if config.head == "cnn":
+            self.cnn = GridCNN()
+        if config.links != "none":
+            self.links = WordLinks()
+
+    def link_words(self, links: WordLinks) -> None:
+        """Use this table of linked words in the first matrix (see `IASMConfig.links`)."""
+        if self.config.links == "none":
+            raise ConfigError('this model uses no links; make it with links = "max" or "replace"')
+        self.links = links
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Matching matrix, interactive layers, two-channel distance."""
+        """Matching matrix, interactive layers, distance."""
         layers = self.interact(query, document)
-        to_source, to_target = self.distances(layers)
-        distance = self.config.gamma * _root_of_sum(to_source) + self.config.delta * _root_of_sum(
-            to_target
-        )
-        return MatchOutput(-distance, self._evidence(query, document, layers, to_source, to_target))
+        if self.config.head == "cnn":
+            mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+            distance = self.cnn(self._tables(layers)[-1], mask)
+        else:
+            source, target = self.distances(layers)
+            distance = self.config.gamma * source + self.config.delta * target
+        return MatchOutput(-distance, LazyEvidence(lambda: self._evidence(query, document, layers)))
+
+    def first_matrix(self, query: Encoded, document: Encoded) -> Tensor:
+        """Equation 1, or the table of linked words in its place or on top of it."""
+        if self.config.links == "replace":
+            linked: Tensor = self.links(query, document).to(query.vectors.dtype)
+            return linked
+        cosines = cosine_table(query.vectors, document.vectors)
+        if self.config.links == "max":
+            return torch.maximum(cosines, self.links(query, document).to(cosines.dtype))
+        return cosines
 
     def interact(self, query: Encoded, document: Encoded, matrix: Tensor | None = None) -> Layers:
-        """Equations 1 to 7: all matching matrices and representations of the stack.
+        """Equations 2 to 7: all matching matrices that are used, and all representations.
 
-        `matrix` replaces the cosine matrix A[0] (values in [0, 1]; padding is masked here).
+        `matrix` is A[0] with zeros at padding; `first_matrix` unless given.
         """
+        a = self.first_matrix(query, document) if matrix is None else matrix
         q, d = query.vectors, document.vectors
-        q_rows, d_rows = query.mask.unsqueeze(-1), document.mask.unsqueeze(-1)
-        a = cosine_table(q, d) if matrix is None else matrix.to(q.dtype)
-        a = a.masked_fill(~(q_rows & d_rows.transpose(1, 2)), 0.0)
-        layers = Layers([a], [q], [d])
+        q_rows, d_rows = (side.mask.unsqueeze(-1).to(a.dtype) for side in (query, document))
+        layers = Layers([], [q], [d])
         for t in range(self.config.num_layers):
-            turned = a.transpose(1, 2)
-            q = torch.relu(_mix(turned, q, self.Wq[t]) + self.bq[t]) * d_rows
-            d = torch.relu(_mix(a, d, self.Wd[t]) + self.bd[t]) * q_rows
+            if t:
+                a = self._renewed(a, q, d)
+            layers.matrices.append(a)
+            q, d = (
+                _layer(a.transpose(1, 2), q, self.Wq[t], self.bq[t], d_rows),
+                _layer(a, d, self.Wd[t], self.bd[t], q_rows),
+            )
             q_rows, d_rows = d_rows, q_rows
-            last = t == self.config.num_layers - 1
-            if not last:  # A[L] does not enter the score
-                a = turned
-                if self.config.update == "dynamic":
-                    fresh = cosine_table(q, d) * q_rows * d_rows.transpose(1, 2)
-                    a = self.config.alpha * fresh + self.config.beta * turned
-                layers.matrices.append(a)
             layers.queries.append(q)
             layers.documents.append(d)
         return layers
 
-    def distances(self, layers: Layers) -> tuple[Tensor, Tensor]:
-        """Equation 8, word by word: squared distances whose sums' roots are the two channels.
+    def _renewed(self, matrix: Tensor, query: Tensor, document: Tensor) -> Tensor:
+        """A[t+1] from A[t], Q[t+1] and D[t+1]: equation 3 (static) or 2 (dynamic).
 
-        Shapes (batch, query length) and (batch, document length).
+        Padded words have zero vectors, hence zero cosines: nothing needs a mask here.
         """
+        turned = matrix.transpose(1, 2)
+        if self.config.update == "static":
+            return turned
+        fresh = cosine_table(query, document)
+        return (self.config.beta * turned).add_(fresh, alpha=self.config.alpha)
+
+    def _tables(self, layers: Layers) -> list[Tensor]:
+        """A[0] to A[L], all as query x document. A[L] enters only the CNN."""
+        last = self._renewed(layers.matrices[-1], layers.queries[-1], layers.documents[-1])
+        return [
+            matrix if t % 2 == 0 else matrix.transpose(1, 2)
+            for t, matrix in enumerate([*layers.matrices, last])
+        ]
+
+    def distances(self, layers: Layers) -> tuple[Tensor, Tensor]:
+        """Equation 8: the distances of the source and the target channel, shape (batch,)."""
+        source, target = self._channels(layers)
+        return (
+            matrix_distance(*source, self.config.norm),
+            matrix_distance(*target, self.config.norm),
+        )
+
+    def _channels(self, layers: Layers) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Each untouched text with what became of the other."""
         source, target = layers.documents[-1], layers.queries[-1]
         if self.config.num_layers % 2 == 0:
             source, target = target, source
-        return (
-            self._squared_distance(layers.queries[0], source),
-            self._squared_distance(layers.documents[0], target),
-        )
+        return (layers.queries[0], source), (layers.documents[0], target)
 
-    def _squared_distance(self, left: Tensor, right: Tensor) -> Tensor:
-        difference = self._normalise(left) - self._normalise(right)
-        return (difference * difference).sum(dim=-1)
-
-    def _normalise(self, rows: Tensor) -> Tensor:
-        if self.config.norm == "row":
-            return rows / row_lengths(rows).clamp_min(EPSILON).unsqueeze(-1)
-        return rows / row_lengths(rows.flatten(1)).clamp_min(EPSILON)[:, None, None]
-
-    def _evidence(
-        self,
-        query: Encoded,
-        document: Encoded,
-        layers: Layers,
-        to_source: Tensor,
-        to_target: Tensor,
-    ) -> dict[str, Evidence]:
+    def _evidence(self, query: Encoded, document: Encoded, layers: Layers) -> dict[str, Evidence]:
+        """Every matrix; for each word how well it is matched, and its share of the distance."""
         mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
-        evidence: dict[str, Evidence] = {}
-        for t, matrix in enumerate(layers.matrices):
-            table = matrix if t % 2 == 0 else matrix.transpose(1, 2)
-            evidence[f"matching_{t}"] = Interaction(table, mask)
-        # Each word's share of its channel; all shares of both sides add up to the distance.
-        shares = self.config.gamma * to_source / _root_of_sum(to_source).clamp_min(EPSILON)[:, None]
-        evidence["query_distance"] = WordWeights(shares, query.mask, "query")
-        shares = self.config.delta * to_target / _root_of_sum(to_target).clamp_min(EPSILON)[:, None]
-        evidence["document_distance"] = WordWeights(shares, document.mask, "document")
+        evidence: dict[str, Evidence] = {
+            f"matching_{t}": Interaction(table, mask)
+            for t, table in enumerate(self._tables(layers))
+        }
+        if self.config.head == "cnn":
+            return evidence
+        source, target = self._channels(layers)
+        if self.config.gamma:
+            evidence |= self._word_evidence("query", query.mask, self.config.gamma, source)
+        if self.config.delta:
+            evidence |= self._word_evidence("document", document.mask, self.config.delta, target)
         return evidence
 
+    def _word_evidence(
+        self, side: Side, mask: Tensor, weight: float, channel: tuple[Tensor, Tensor]
+    ) -> dict[str, Evidence]:
+        agreement = row_agreements(*channel, self.config.norm)
+        squares = row_distances(*channel, self.config.norm)
+        # Squares divided by their root: they add up to the channel's distance.
+        shares = squares / squares.sum(-1, keepdim=True).sqrt().clamp_min(1e-12)
+        return {
+            f"{side}_agreement": WordWeights(weight * agreement, mask, side),
+            f"{side}_distance": WordWeights(weight * shares, mask, side),
+        }
 
-def _mix(weights: Tensor, rows: Tensor, projection: Tensor) -> Tensor:
-    """`weights @ rows @ projection`, projecting whichever of the two texts is shorter."""
+
+def _layer(weights: Tensor, rows: Tensor, projection: Tensor, bias: Tensor, mask: Tensor) -> Tensor:
+    """`relu(weights @ rows @ projection + bias) * mask`, projecting the shorter of both texts.
+
+    The bias is one more word that every real word attends to with weight 1. So it is added,
+    and kept away from padding, inside the product.
+    """
     if weights.shape[-1] < weights.shape[-2]:
-        return weights @ (rows @ projection)
-    return (weights @ rows) @ projection
-
-
-def _root_of_sum(squares: Tensor) -> Tensor:
-    """Exact root; the clamp keeps the gradient finite where the distance is zero."""
-    return squares.sum(dim=-1).clamp_min(1e-24).sqrt()
+        projected = rows @ projection
+        extra = bias.expand(len(rows), 1, -1).to(projected.dtype)
+        mixed = torch.cat([weights, mask], -1) @ torch.cat([projected, extra], 1)
+    else:
+        known = torch.cat([weights @ rows, mask.to(rows.dtype)], -1)
+        mixed = known @ torch.cat([projection, bias.unsqueeze(0)])
+    return torch.relu_(mixed)

@@ -30,15 +30,19 @@ OWN_FILES = {CONFIG, WEIGHTS, TOKENIZER, STATISTICS, CALIBRATION, CARD}
 
 
 def registered_name(model: MatchModel) -> str:
-    """The registered name whose class and preset this model has."""
+    """The registered name whose class and preset this model has; of several, the most specific."""
     settings = to_table(model.config)
-    for name in MODELS:
-        entry = MODELS[name]
-        if type(model) is entry.model and entry.preset.items() <= settings.items():
-            return name
-    raise ConfigError(
-        f"{type(model).__name__} is not registered; decorate it with @register('name') to save it"
-    )
+    fitting = [
+        name
+        for name in MODELS
+        if type(model) is MODELS[name].model and MODELS[name].preset.items() <= settings.items()
+    ]
+    if not fitting:
+        raise ConfigError(
+            f"{type(model).__name__} is not registered; "
+            "decorate it with @register('name') to save it"
+        )
+    return max(fitting, key=lambda name: len(MODELS[name].preset))
 
 
 def save(matcher: "Matcher", path: str | Path, card: str | None = None) -> None:

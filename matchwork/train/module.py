@@ -38,7 +38,7 @@ LOG_EVERY = 20  # steps
 
 def trained_tensors(model: MatchModel) -> dict[str, Tensor]:
     """The state without what training never changes (frozen word vectors are large)."""
-    frozen = {f"encoder.{name}" for name in model.encoder.frozen_names()}
+    frozen = model.frozen_names()
     return {
         name: tensor.detach().cpu().contiguous()
         for name, tensor in model.state_dict().items()

@@ -3,6 +3,7 @@
 No batches, no masks: a text is as long as it is.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,20 @@ class Weights:
     Wd: Array
     bq: Array
     bd: Array
+
+
+@dataclass
+class CNNWeights:
+    """Kernels (out, in, 3, 3) and linear maps (out, in), each with its bias, in order."""
+
+    first: Array
+    first_bias: Array
+    second: Array
+    second_bias: Array
+    hidden: Array
+    hidden_bias: Array
+    output: Array
+    output_bias: Array
 
 
 @dataclass
@@ -71,6 +86,43 @@ def dist(X: Array, Y: Array, norm: str) -> float:
     return float(np.sqrt(np.sum(difference * difference)))
 
 
+def convolve(channels: Array, kernels: Array, bias: Array) -> Array:
+    """relu of a 3x3 convolution; a cell outside the table counts as zero."""
+    _, height, width = channels.shape
+    out = np.zeros((len(kernels), height, width))
+    for i in range(height):
+        for j in range(width):
+            total = bias.copy()
+            for di in (-1, 0, 1):
+                for dj in (-1, 0, 1):
+                    if 0 <= i + di < height and 0 <= j + dj < width:
+                        total += kernels[:, :, di + 1, dj + 1] @ channels[:, i + di, j + dj]
+            out[:, i, j] = np.maximum(0.0, total)
+    return out
+
+
+def pool(channels: Array, rows: int, columns: int) -> Array:
+    """The largest value of each of rows x columns overlapping blocks; 0 of an empty table."""
+    features, height, width = channels.shape
+    out = np.zeros((features, rows, columns))
+    if height and width:
+        for r in range(rows):
+            for c in range(columns):
+                top, bottom = (r * height) // rows, math.ceil((r + 1) * height / rows)
+                left, right = (c * width) // columns, math.ceil((c + 1) * width / columns)
+                out[:, r, c] = channels[:, top:bottom, left:right].max(axis=(1, 2))
+    return out
+
+
+def cnn_distance(table: Array, weights: CNNWeights) -> float:
+    """The head of IASM-CNN over a table of query words by document words."""
+    grid = convolve(table[None], weights.first, weights.first_bias)
+    grid = convolve(grid, weights.second, weights.second_bias)
+    features = pool(grid, 4, 8).ravel()
+    hidden = np.maximum(0.0, weights.hidden @ features + weights.hidden_bias)
+    return float((weights.output @ hidden + weights.output_bias)[0])
+
+
 def iasm(
     Q0: Array,
     D0: Array,
@@ -83,8 +135,12 @@ def iasm(
     delta: float = 0.5,
     norm: str = "matrix",
     A0: Array | None = None,
+    cnn: CNNWeights | None = None,
 ) -> Trace:
-    """Equations 1 to 8 for an odd number of layers; for an even one, same side with same side."""
+    """Equations 1 to 8 for an odd number of layers; for an even one, same side with same side.
+
+    With `cnn`, that head in place of equation 8.
+    """
     L = len(weights.Wq)
     A, Q, D = [cos_matrix(Q0, D0) if A0 is None else A0], [Q0], [D0]
     for t in range(L):
@@ -97,4 +153,7 @@ def iasm(
     against_source, against_target = (D[L], Q[L]) if L % 2 else (Q[L], D[L])
     dist_src = dist(Q0, against_source, norm)
     dist_tgt = dist(D0, against_target, norm)
-    return Trace(A, Q, D, dist_src, dist_tgt, gamma * dist_src + delta * dist_tgt)
+    s = gamma * dist_src + delta * dist_tgt
+    if cnn is not None:
+        s = cnn_distance(A[L].T if L % 2 else A[L], cnn)
+    return Trace(A, Q, D, dist_src, dist_tgt, s)

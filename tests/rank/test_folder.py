@@ -91,6 +91,25 @@ def test_the_card_says_what_it_is(saved: Path) -> None:
     assert "# everything" in card and "`iasm-dynamic`" in card and '"alpha": 0.5' in card
 
 
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"gamma": 1.0, "delta": 0.0}, "iasm-source"),
+        ({"gamma": 1.0, "delta": 0.0, "update": "static"}, "iasm-static"),
+        ({"gamma": 1.0, "delta": 0.5}, "iasm-dynamic"),
+        ({"head": "cnn", "num_layers": 5}, "iasm-cnn"),
+    ],
+)
+def test_of_several_names_the_most_specific_is_written(
+    tiny_matcher: Make, settings: dict, name: str, tmp_path: Path
+) -> None:
+    matcher = tiny_matcher("iasm-dynamic", **settings)
+    matcher.save(tmp_path / "matcher")
+    saved_as = json.loads((tmp_path / "matcher" / "config.json").read_text())["model"]
+    assert saved_as["name"] == matcher.name == name
+    assert saved_as["config"].items() >= settings.items()
+
+
 @pytest.mark.parametrize("name", sorted(FILES - {"README.md"}))
 def test_a_missing_file_is_named(saved: Path, name: str) -> None:
     (saved / name).unlink()
