@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import settings
+from tiny_transformers import save_transformer
 
 from matchwork.encode import WordEmbedding
 from matchwork.models import MODELS, MatchModel
@@ -70,3 +71,15 @@ def tiny_matcher(
         return Matcher(tokenizer, tiny_model(name, seed, dim, **config))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random BERT with a WordPiece tokenizer."""
+    return save_transformer(tmp_path_factory.mktemp("transformers") / "bert")
+
+
+@pytest.fixture(scope="session")
+def roberta_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random RoBERTa with a byte-level tokenizer."""
+    return save_transformer(tmp_path_factory.mktemp("transformers") / "roberta", "roberta")

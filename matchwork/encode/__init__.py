@@ -2,6 +2,8 @@
 
 from matchwork.encode.base import ENCODERS, Encoded, Encoder
 from matchwork.encode.corpus_vectors import learn_vectors
+from matchwork.encode.pretrained import load_transformer
+from matchwork.encode.transformer import TransformerConfig, TransformerEncoder
 from matchwork.encode.word_embedding import WordEmbedding, WordEmbeddingConfig
 from matchwork.encode.word_vectors import WordVectors
 
@@ -9,8 +11,11 @@ __all__ = [
     "ENCODERS",
     "Encoded",
     "Encoder",
+    "TransformerConfig",
+    "TransformerEncoder",
     "WordEmbedding",
     "WordEmbeddingConfig",
     "WordVectors",
     "learn_vectors",
+    "load_transformer",
 ]

@@ -116,6 +116,30 @@ class TokenTable:
             ids = np.zeros(mask.shape, dtype=np.int64)
         return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
 
+    def to(self, device: torch.device | str) -> "TokenTable | DeviceTokens":
+        """The same texts where batches are gathered on that device."""
+        return self if torch.device(device).type == "cpu" else DeviceTokens(self, device)
+
+
+class DeviceTokens:
+    """A token table whose ids stay on an accelerator: of a batch, only row numbers go there."""
+
+    def __init__(self, table: TokenTable, device: torch.device | str) -> None:
+        self.lengths = table.lengths  # not on the device, where asking for a width would wait
+        self._padding = len(table.flat)  # the place of a 0 behind all tokens
+        self._flat = torch.from_numpy(np.append(table.flat, 0)).to(device)
+        self._starts = torch.from_numpy(table.starts).to(device)
+        self._lengths = torch.from_numpy(table.lengths).to(device)
+
+    def gather(self, rows: Ids) -> Sequences:
+        """The chosen rows as a padded batch, at least one column wide."""
+        width = max(1, int(self.lengths[rows].max(initial=0)))
+        chosen = torch.from_numpy(rows).to(self._flat.device, non_blocking=True)
+        columns = torch.arange(width, device=self._flat.device)
+        mask = columns < self._lengths[chosen].unsqueeze(1)
+        positions = self._starts[chosen].unsqueeze(1) + columns
+        return Sequences(self._flat[positions.masked_fill(~mask, self._padding)], mask)
+
 
 def batches_by_length(
     query_lengths: Ids, document_lengths: Ids, max_tokens: int, max_pairs: int

@@ -1,12 +1,10 @@
 """Tokenizers behind one protocol; the word tokenizer runs on the compiled `tokenizers`."""
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -18,10 +16,8 @@ from matchwork.config import build, to_table
 from matchwork.errors import ConfigError
 from matchwork.registry import Registry
 from matchwork.text.batch import Ids, TokenTable
+from matchwork.text.raw import chunks, readable, spans_of
 from matchwork.text.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary, word_hash
-
-_CHUNK = 4096  # texts per call into the compiled tokenizer: bounds the memory of its results
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Token(NamedTuple):
@@ -146,7 +142,7 @@ class WordTokenizer:
     def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
         """Token ids of every text."""
         rows: list[Ids] = []
-        for chunk in _chunks(texts):
+        for chunk in chunks(texts):
             for text, encoding in zip(chunk, self._splitter.encode_batch(chunk), strict=True):
                 ids = self._word_ids(text, encoding)
                 if self.config.bigrams:
@@ -157,8 +153,8 @@ class WordTokenizer:
 
     def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
         """The tokens behind the ids of one text, in the same order."""
-        encoding = self._splitter.encode(_readable(text))
-        spans = _spans(text, encoding.offsets)
+        encoding = self._splitter.encode(readable(text))
+        spans = spans_of(text, encoding.offsets)
         if self.config.bigrams:
             first_words, _ = self._find_bigrams(self._word_ids(text, encoding))
             for first in reversed(first_words.tolist()):
@@ -189,7 +185,7 @@ class WordTokenizer:
         ids = np.array(encoding.ids, dtype=np.int64)
         unknown = np.flatnonzero(ids == UNKNOWN)
         if len(unknown):
-            spans = _spans(text, encoding.offsets)
+            spans = spans_of(text, encoding.offsets)
             ids[unknown] = [self._unknown_id(text[slice(*spans[i])]) for i in unknown]
         return ids
 
@@ -258,33 +254,9 @@ def _stemmer(language: str | None) -> Any:
     return Stemmer.Stemmer(language).stemWord
 
 
-def _readable(text: str) -> str:
-    """Half a surrogate pair (a text cut inside an emoji) cannot be UTF-8: replace it."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
-
-
-def _spans(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Offsets up to each word's end: the splitter leaves out marks that were composed or cut."""
-    if text.isascii():
-        return offsets
-    spans = []
-    limits = [start for start, _ in offsets] + [len(text)]
-    for (start, end), limit in zip(offsets, limits[1:], strict=True):
-        while end < limit and unicodedata.category(text[end])[0] in "LMN":
-            end += 1
-        spans.append((start, end))
-    return spans
-
-
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    iterator = map(_readable, texts)
-    while chunk := list(islice(iterator, _CHUNK)):
-        yield chunk
-
-
 def _split_all(splitter: tokenizers.Tokenizer, texts: Iterable[str]) -> Iterator[list[str]]:
     normalize = splitter.normalizer.normalize_str if splitter.normalizer else str
     split = splitter.pre_tokenizer.pre_tokenize_str if splitter.pre_tokenizer else None
     assert split is not None
     for text in texts:
-        yield [word for word, _ in split(normalize(_readable(text)))]
+        yield [word for word, _ in split(normalize(readable(text)))]

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwork.text import PairBatch, Sequences, TokenTable, batches_by_length
+from matchwork.text.batch import DeviceTokens
 
 rows = st.lists(st.lists(st.integers(1, 2**60), max_size=6), max_size=8)
 
@@ -23,6 +24,26 @@ def test_gather_gives_the_rows(rows: list[list[int]], data: st.DataObject) -> No
         assert (batch.ids[row][~batch.mask[row]] == 0).all()
         length = int(batch.lengths[row])
         assert batch.mask[row, :length].all() and not batch.mask[row, length:].any()
+
+
+@given(rows=rows, data=st.data())
+def test_a_device_gathers_the_same(rows: list[list[int]], data: st.DataObject) -> None:
+    table = TokenTable.from_rows(rows)
+    there = DeviceTokens(table, "cpu")
+    indices = st.lists(st.integers(0, len(rows) - 1), max_size=5) if rows else st.just([])
+    chosen = np.array(data.draw(indices), dtype=np.int64)
+    batch, expected = there.gather(chosen), table.gather(chosen)
+    assert batch.ids.dtype == torch.int64
+    assert torch.equal(batch.ids, expected.ids) and torch.equal(batch.mask, expected.mask)
+    assert np.array_equal(there.lengths, table.lengths)
+
+
+def test_tokens_move_only_where_there_is_a_device() -> None:
+    table = TokenTable.from_rows([[1, 2], [3]])
+    assert table.to("cpu") is table
+    batch = table.to("meta").gather(np.array([0, 1]))  # a device whose shapes are all it has
+    assert batch.ids.device.type == batch.mask.device.type == "meta"
+    assert batch.ids.shape == (2, 2)
 
 
 @given(rows=rows, limit=st.integers(1, 6))

@@ -1,0 +1,163 @@
+"""The tokenizers of transformers, behind our protocol."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import tokenizers
+
+from matchwork.config import build, to_table
+from matchwork.errors import ConfigError, DataError
+from matchwork.text.batch import Ids, TokenTable
+from matchwork.text.raw import chunks, readable, spans_of
+from matchwork.text.tokenizer import TOKENIZERS, Token
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPieceTokenizerConfig:
+    """What counts as a token, and how long a text the transformer can read.
+
+    `unit`: every "piece" by itself, or the pieces of a "word" together. `max_positions`: the
+    most pieces of a text, special ones included; None: any number.
+    """
+
+    unit: Literal["piece", "word"] = "piece"
+    max_positions: int | None = None
+
+
+@TOKENIZERS.register("word-piece")
+class WordPieceTokenizer:
+    """Pieces as ids, whatever makes them: WordPiece, byte-level BPE or a unigram model.
+
+    Where words are the unit, a piece that continues a word has its id plus `vocab_size`: the
+    encoder sees from the ids alone which vectors to average. Length limits then count words,
+    what they cut off is counted in pieces. [CLS] and the like are never among the tokens:
+    the encoder puts `frame` around every text.
+    """
+
+    kind: ClassVar[str] = "word-piece"
+
+    def __init__(
+        self, pieces: tokenizers.Tokenizer, config: WordPieceTokenizerConfig | None = None
+    ) -> None:
+        self.config = config or WordPieceTokenizerConfig()
+        if self.config.unit == "word" and pieces.pre_tokenizer is None:
+            raise ConfigError('this tokenizer does not split text into words; use unit = "piece"')
+        self._pieces = tokenizers.Tokenizer.from_str(pieces.to_str())
+        self._pieces.no_truncation()
+        self._pieces.no_padding()
+        self._pieces.encode_special_tokens = True  # "[SEP]" written in a text is just text
+        self._vocab_size = max(self._pieces.get_vocab(with_added_tokens=True).values()) + 1
+        self.frame = self._find_frame()
+        self._max_pieces = self._room_for_text()
+
+    @classmethod
+    def read(
+        cls, path: str | Path, config: WordPieceTokenizerConfig | None = None
+    ) -> "WordPieceTokenizer":
+        """From the `tokenizer.json` of a transformer's folder."""
+        try:
+            content = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"cannot read the tokenizer: {error}", path=path) from error
+        return cls(_parse(content, path), config)
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids below this number are pieces, at the beginning of a word where words are the unit."""
+        return self._vocab_size
+
+    def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
+        """Token ids of every text."""
+        rows: list[Ids] = []
+        full = 0
+        cut_texts = 0
+        for chunk in chunks(texts):
+            for encoding in self._pieces.encode_batch(chunk, add_special_tokens=False):
+                ids = np.array(encoding.ids, dtype=np.int64)
+                continues = self._continues(encoding)
+                kept = self._num_kept(continues, max_length)
+                rows.append((ids + self._vocab_size * continues)[:kept])
+                full += len(ids)
+                cut_texts += kept < len(ids)
+        table = TokenTable.from_rows(rows)
+        return TokenTable(table.flat, table.starts, cut_texts, full - len(table.flat))
+
+    def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
+        """The tokens behind the ids of one text, in the same order: pieces, or whole words."""
+        encoding = self._pieces.encode(readable(text), add_special_tokens=False)
+        continues = self._continues(encoding)
+        kept = self._num_kept(continues, max_length)
+        spans = spans_of(text, encoding.offsets)[:kept]
+        bounds = np.append(np.flatnonzero(~continues[:kept]), kept).tolist()
+        return [_token(text, spans[i][0], spans[j - 1][1]) for i, j in pairwise(bounds)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything needed to make an equal tokenizer."""
+        return {
+            "kind": self.kind,
+            "config": to_table(self.config),
+            "pieces": json.loads(self._pieces.to_str()),
+        }
+
+    @classmethod
+    def from_json(cls, table: dict[str, Any]) -> "WordPieceTokenizer":
+        """The inverse of `to_json`."""
+        config = build(WordPieceTokenizerConfig, table["config"], "tokenizer config")
+        return cls(_parse(json.dumps(table["pieces"])), config)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WordPieceTokenizer.from_json, (self.to_json(),)  # the compiled parts do not pickle
+
+    def _find_frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The special ids that the transformer expects before and after a text."""
+        encoding = self._pieces.encode("a")
+        special = encoding.special_tokens_mask
+        first = special.index(0) if 0 in special else len(special)
+        last = first + special.count(0)
+        return tuple(encoding.ids[:first]), tuple(encoding.ids[last:])
+
+    def _room_for_text(self) -> int | None:
+        limit, special = self.config.max_positions, sum(map(len, self.frame))
+        if limit is not None and limit <= special:
+            raise ConfigError(
+                f"max_positions must be more than the {special} special pieces, got {limit}"
+            )
+        return None if limit is None else limit - special
+
+    def _continues(self, encoding: tokenizers.Encoding) -> Flags:
+        """Which pieces belong to the same word as the piece before."""
+        continues = np.zeros(len(encoding.ids), dtype=np.bool_)
+        if self.config.unit == "word":
+            words = np.array(encoding.word_ids, dtype=np.int64)
+            continues[1:] = words[1:] == words[:-1]
+        return continues
+
+    def _num_kept(self, continues: Flags, max_length: int | None) -> int:
+        """How many pieces the limits leave."""
+        kept = len(continues)
+        if max_length is not None:
+            starts = np.flatnonzero(~continues)
+            kept = int(starts[max_length]) if max_length < len(starts) else kept
+        return kept if self._max_pieces is None else min(kept, self._max_pieces)
+
+
+def _parse(content: str, path: str | Path | None = None) -> tokenizers.Tokenizer:
+    try:
+        return tokenizers.Tokenizer.from_str(content)
+    except Exception as error:  # the compiled library raises nothing more specific
+        raise DataError(f"not a tokenizer of the tokenizers library: {error}", path=path) from error
+
+
+def _token(text: str, start: int, end: int) -> Token:
+    """Without the space that some tokenizers count to the piece that follows it."""
+    word = text[start:end]
+    start += len(word) - len(word.lstrip()) if word.strip() else 0
+    return Token(text[start:end], start, end)

