@@ -1,7 +1,8 @@
 """`matchwork results`: every result in one place."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,10 +33,17 @@ def results(
         )
     page = write_results_page(results) if write else None
     if json:
-        show.as_json([{k: v for k, v in one.items() if k != "per_query"} for one in found])
+        show.as_json([_without_queries(one) for one in found])
         return
     from rich.markdown import Markdown
 
     show.out().print(Markdown(results_table(found)))
     if page is not None:
         show.line(f"written  {page}")
+
+
+def _without_queries(result: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in result.items() if key != "per_query"}
+    if "also" in kept:
+        kept["also"] = {name: _without_queries(one) for name, one in kept["also"].items()}
+    return kept

@@ -94,7 +94,16 @@ def _overrides(settings: list[str] | None, devices: int | None, seeds: str | Non
 
 
 def _print_result(result: Mapping[str, Any]) -> None:
-    """One table: every measure of every system."""
+    """One table a condition: every measure of every system."""
+    from matchwork.experiment.results import by_condition
+
+    for name, condition in by_condition(result).items():
+        _print_condition(condition, f", {name}" if name else "")
+
+
+def _print_condition(result: Mapping[str, Any], name: str) -> None:
+    from matchwork.experiment.results import in_words
+
     systems = {
         "BM25": result["systems"]["BM25"],
         result["model"]: result["measures"],
@@ -118,8 +127,8 @@ def _print_result(result: Mapping[str, Any]) -> None:
     show.table(
         header,
         rows,
-        title=f"{result['recipe']} on {result['dataset']} ({result['split']})",
-        note=f"{result['num_queries']:,} queries, protocol {result['protocol']} "
+        title=f"{result['recipe']} on {result['dataset']} ({result['split']}{name})",
+        note=f"{result['num_queries']:,} queries{in_words(result)}, protocol {result['protocol']} "
         f"({result['num_dropped']:,} dropped), {len(result['seeds'])} seed(s), "
         f"{result['num_ties']:,} tied documents, {result['wall_seconds']:.0f} s; "
         "p: against BM25, Holm-corrected",
@@ -134,6 +143,8 @@ def _print_places(plan: "Recipe", place: Path, kept: Path | None) -> None:
     seed = place / f"seed-{plan.run.seeds[0]}"
     show.line(f"matcher  {seed / 'matcher'}")
     show.line(f"run      {seed / 'test.run'}")
+    for name in plan.also:
+        show.line(f"         {seed / f'test.{name}.run'}")
     show.line(f"result   {place / 'result.json'}")
     if kept is not None:
         show.line(f"         {kept / plan.dataset_folder / plan.name}.json")

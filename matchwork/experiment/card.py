@@ -2,36 +2,27 @@
 
 from json import dumps
 
-from matchwork.evaluate import Evaluation
-from matchwork.experiment.recipe import Recipe
-from matchwork.experiment.seed import SeedOutcome
+from matchwork.experiment.condition import Condition
+from matchwork.experiment.prepare import Prepared
+from matchwork.experiment.recipe import MAIN
+from matchwork.experiment.results import in_words
+from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.version import VERSION
 
 
-def model_card(recipe: Recipe, outcome: SeedOutcome, baseline: Evaluation) -> str:
+def model_card(prepared: Prepared, outcome: SeedOutcome) -> str:
     """Markdown with the results of the seed that this matcher is."""
-    main = outcome.evaluations[recipe.model_name]
-    measures = list(main.samples)
-    rows = [
-        "| system | " + " | ".join(measures) + " |",
-        "|---|" + "---|" * len(measures),
-        *(
-            f"| {name} | " + " | ".join(f"{e[m]:.4f}" for m in measures) + " |"
-            for name, e in {"BM25": baseline, **outcome.evaluations}.items()
-        ),
-    ]
-    fusion = ""
-    if outcome.weight is not None:
-        fusion = f" Fusion gives the matcher a weight of {outcome.weight}, chosen on dev."
+    recipe = prepared.recipe
+    measured = "\n\n".join(
+        _measured(condition, outcome.conditions[name])
+        for name, condition in prepared.conditions.items()
+    )
     return f"""# {recipe.model_name} trained on {recipe.data.name}
 
 A text matcher made with matchwork {VERSION} from the recipe `{recipe.name}`
 (hash `{recipe.hash}`), seed {outcome.seed}, best epoch {outcome.best_epoch}.
 
-Measured on split `{recipe.data.test}`, protocol `{main.protocol}`, {main.num_queries} queries,
-{main.num_ties} tied documents (ties count against the system).{fusion}
-
-{chr(10).join(rows)}
+{measured}
 
 ## Use
 
@@ -49,3 +40,27 @@ for hit in matcher.rank("a query", ["a text", "another text"]):
 {dumps(recipe.to_json(), indent=2)}
 ```
 """
+
+
+def _measured(condition: Condition, outcome: ConditionOutcome) -> str:
+    """One table, under a line that says how it was measured."""
+    first, *_ = outcome.evaluations.values()
+    measures = list(first.samples)
+    title = "" if condition.name == MAIN else f"Condition `{condition.name}`: "
+    fusion = ""
+    if outcome.weight is not None:
+        fusion = f" Fusion gives the matcher a weight of {outcome.weight}, chosen on dev."
+    rows = {"BM25": condition.baseline.evaluation, **outcome.evaluations}
+    lines = [
+        f"{title}Measured on split `{condition.section.data.test}`, "
+        f"protocol `{first.protocol}`, {first.num_queries} queries{in_words(condition.to_json())},",
+        f"{first.num_ties} tied documents (ties count against the system).{fusion}",
+        "",
+        "| system | " + " | ".join(measures) + " |",
+        "|---|" + "---|" * len(measures),
+        *(
+            f"| {name} | " + " | ".join(f"{e[m]:.4f}" for m in measures) + " |"
+            for name, e in rows.items()
+        ),
+    ]
+    return "\n".join(lines)

@@ -8,7 +8,16 @@ from pathlib import Path
 
 from matchwork.version import VERSION
 
-_LIBRARIES = ("torch", "lightning", "tokenizers", "numpy", "scipy", "bm25s", "ir-measures")
+_LIBRARIES = (
+    "torch",
+    "lightning",
+    "tokenizers",
+    "transformers",
+    "numpy",
+    "scipy",
+    "bm25s",
+    "ir-measures",
+)
 
 
 def commit() -> str | None:

@@ -1,19 +1,23 @@
 """From a recipe to data, tokenizer and an untrained matcher; done once for all seeds."""
 
+from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
+from json import dumps
 
 import torch
-from torch import Tensor
 
 from matchwork.data import Dataset, Split, load
-from matchwork.encode import WordEmbedding, WordEmbeddingConfig, WordVectors, learn_vectors
-from matchwork.experiment.recipe import Recipe, check_measures
-from matchwork.experiment.vector_files import find_vectors
+from matchwork.encode import Encoder
+from matchwork.experiment.condition import Condition
+from matchwork.experiment.encoders import make_encoder
+from matchwork.experiment.recipe import MAIN, Recipe, check_measures
+from matchwork.interact import WordLinks
 from matchwork.models import MODELS
 from matchwork.rank.matcher import Matcher
-from matchwork.rank.measured import MeasuredSplit
-from matchwork.text import CorpusStatistics, WordTokenizer
+from matchwork.text import CorpusStatistics, LinkedWords, Tokenizer, WordTokenizer
+from matchwork.text.wordnet import require_wordnet
 from matchwork.train.samples import TrainingSet
 
 
@@ -22,9 +26,20 @@ class Prepared:
     """What all seeds of a recipe share."""
 
     recipe: Recipe
-    dataset: Dataset
-    tokenizer: WordTokenizer
-    table: Tensor
+    conditions: Mapping[str, Condition]
+    tokenizer: Tokenizer
+    encoder: Encoder
+    links: LinkedWords | None = None
+
+    @property
+    def main(self) -> Condition:
+        """The condition of `[data]`, on whose dev epochs are chosen."""
+        return self.conditions[MAIN]
+
+    @property
+    def dataset(self) -> Dataset:
+        """The data as `[data]` wants it."""
+        return self.main.dataset
 
     @property
     def train(self) -> Split:
@@ -42,39 +57,15 @@ class Prepared:
             text.max_document_length or None,
         )
 
-    @cached_property
-    def dev(self) -> MeasuredSplit:
-        """Where choices are made: measured by the dev measure alone."""
-        return self._measured(self.recipe.data.dev, (self.recipe.train.dev_measure,))
-
-    @cached_property
-    def test(self) -> MeasuredSplit:
-        """Where results are reported."""
-        measures = self.recipe.data.measures or self.dataset.measures
-        return self._measured(self.recipe.data.test, measures)
-
-    def _measured(self, split: str, measures: tuple[str, ...]) -> MeasuredSplit:
-        data = self.recipe.data
-        return MeasuredSplit(
-            self.dataset[split],
-            data.protocol or self.dataset.protocol,
-            measures,
-            self.dataset.task,
-            data.depth or None,
-        )
-
     def matcher(self, seed: int) -> Matcher:
         """An untrained matcher; equal seeds give equal weights."""
         recipe = self.recipe
         torch.manual_seed(seed)
-        config = WordEmbeddingConfig(
-            vocab_size=self.tokenizer.vocab_size,
-            dim=self.table.shape[1],
-            trainable=recipe.vectors.trainable,
-            unknown=recipe.vectors.unknown,
-        )
         entry = MODELS[recipe.model_name]
-        model = entry.model(recipe.model, WordEmbedding(config, self.table))
+        model = entry.model(recipe.model, deepcopy(self.encoder))
+        if self.links is not None:
+            assert isinstance(self.tokenizer, WordTokenizer)  # else there were no links
+            model.link_words(WordLinks.from_words(self.links, self.tokenizer))
         return Matcher(
             self.tokenizer,
             model,
@@ -91,36 +82,37 @@ class Prepared:
 
 def prepare(recipe: Recipe, data_root: str | None = None) -> Prepared:
     """Read the data, fit the tokenizer on the training texts, fetch or learn the vectors."""
-    data = recipe.data
-    wanted = list(dict.fromkeys([data.train, data.dev, data.test]))
-    dataset = load(data.name, data_root, wanted, columns=data.column_names(), **data.options)
+    if recipe.links and recipe.links.source == "wordnet":
+        require_wordnet()  # now, not after minutes of reading
+    datasets = _load(recipe, data_root)
+    dataset = datasets[MAIN]
     check_measures(recipe, dataset.task, f"recipe {recipe.name}")
-    vectors = None
-    if recipe.vectors.source == "file":
-        path = find_vectors(recipe.vectors.file, data_root)
-        words = recipe.vectors.words
-        vectors = WordVectors.load(path, find_vectors(words, data_root) if words else None)
-    tokenizer = WordTokenizer.fit(
-        dataset[data.train].texts,
-        vector_words=_vector_words(vectors, recipe, dataset),
-        min_count=recipe.text.min_count,
-        config=recipe.text.tokenizer(),
-    )
-    if recipe.vectors.source == "corpus":
-        corpus = tokenizer.encode(dataset[data.train].texts)
-        learnt = learn_vectors(corpus, tokenizer.vocab_size, dim=recipe.vectors.dim)
-        vectors = WordVectors(tokenizer.vocabulary.words, learnt)
-    embedding = WordEmbedding.from_vocabulary(
-        tokenizer.vocabulary, vectors, dim=recipe.vectors.dim, unknown=recipe.vectors.unknown
-    )
-    return Prepared(recipe, dataset, tokenizer, embedding.table)
+    tokenizer, encoder = make_encoder(recipe, datasets, data_root)
+    conditions = {
+        name: Condition.of(name, section, datasets[name], recipe.train.dev_measure)
+        for name, section in recipe.conditions.items()
+    }
+    links = recipe.links.words(tokenizer, data_root) if recipe.links else None
+    return Prepared(recipe, conditions, tokenizer, encoder, links)
 
 
-def _vector_words(vectors: WordVectors | None, recipe: Recipe, dataset: Dataset) -> list[str]:
-    if vectors is None:
-        return []
-    if recipe.vectors.keep == "all":
-        return vectors.words
-    texts = [text for split in dataset.splits.values() for text in split.texts]
-    used = WordTokenizer.fit(texts, config=recipe.text.tokenizer()).vocabulary
-    return [word for word in vectors.words if word in used]
+def _load(recipe: Recipe, data_root: str | None) -> dict[str, Dataset]:
+    """The data set as each condition wants it; those of equal options share one."""
+    sharing: dict[str, list[str]] = {}
+    for name, section in recipe.conditions.items():
+        sharing.setdefault(dumps(section.data.options, sort_keys=True), []).append(name)
+    datasets: dict[str, Dataset] = {}
+    for names in sharing.values():
+        sections = [recipe.conditions[name].data for name in names]
+        splits = [recipe.data.train] if MAIN in names else []
+        splits += [split for data in sections for split in (data.dev, data.test)]
+        data = sections[0]
+        dataset = load(
+            data.name,
+            data_root,
+            list(dict.fromkeys(splits)),
+            columns=data.column_names(),
+            **data.options,
+        )
+        datasets |= dict.fromkeys(names, dataset)
+    return datasets

@@ -1,12 +1,13 @@
 """A recipe: what to train on, which model, how, and with which seeds. Checked before any work."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from matchwork.config import build, to_table
 from matchwork.data.catalogue import CATALOGUE
@@ -14,13 +15,18 @@ from matchwork.data.dataset import Task
 from matchwork.data.formats import Columns
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import CLASSIFICATION, PROTOCOLS, canonical
-from matchwork.experiment.vector_files import find_vectors
+from matchwork.experiment.links import LinksSection, check_links, model_with_links
+from matchwork.experiment.text_sections import TextSection, VectorsSection, check_vectors
 from matchwork.models import MODELS, ModelConfig
 from matchwork.registry import did_you_mean
-from matchwork.text import WordTokenizerConfig
 from matchwork.train import TrainConfig
 
-SECTIONS = ("data", "text", "vectors", "model", "train", "run", "paper")
+SECTIONS = ("data", "text", "vectors", "links", "model", "train", "run", "paper", "also")
+MAIN = "main"
+"""The condition that `[data]` describes: epochs are chosen and matchers calibrated on its dev."""
+CHANGEABLE = ("protocol", "measures", "dev", "test", "depth", "dev_depth", "options")
+"""What a further condition may change of `[data]`: how is tested, never what is learnt from."""
+_CONDITION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +35,7 @@ class DataSection:
 
     Empty `protocol` and `measures` mean the data set's own. `depth` is how many of BM25's
     best documents are re-ranked where the data set has no candidates; 0 ranks them all.
+    `dev_depth` is the same for dev (None: `depth`), which is ranked after every epoch.
     `options` are those of a catalogued set, `columns` names the columns of a pair file.
     """
 
@@ -39,69 +46,19 @@ class DataSection:
     dev: str = "dev"
     test: str = "test"
     depth: int = 100
+    dev_depth: int | None = None
     options: dict[str, str | bool] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.column_names()
+        for key, depth in (("depth", self.depth), ("dev_depth", self.dev_depth or 0)):
+            if depth < 0:
+                raise ConfigError(f"{key} must be 0 (all) or more, got {depth}")
 
     def column_names(self) -> Columns | None:
         """What the columns of a pair file of one's own are called."""
         return build(Columns, self.columns, "columns") if self.columns else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextSection:
-    """The word tokenizer and the length limits (0 = none)."""
-
-    lowercase: bool = True
-    strip_accents: bool = True
-    punctuation: Literal["drop", "keep"] = "drop"
-    stem: str | None = None
-    bigrams: bool = False
-    min_count: int = 1
-    max_query_length: int = 0
-    max_document_length: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("min_count", "max_query_length", "max_document_length"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
-
-    def tokenizer(self) -> WordTokenizerConfig:
-        """The part that the tokenizer takes."""
-        return WordTokenizerConfig(
-            lowercase=self.lowercase,
-            strip_accents=self.strip_accents,
-            punctuation=self.punctuation,
-            stem=self.stem,
-            bigrams=self.bigrams,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class VectorsSection:
-    """Where word vectors come from: a `file`, the training texts ("corpus") or a hash ("random").
-
-    `keep`: every word of the file, or only those of the data set's texts ("data"), which makes
-    a smaller matcher that knows fewer words.
-    """
-
-    source: Literal["random", "file", "corpus"] = "random"
-    file: str = ""
-    words: str = ""
-    dim: int = 100
-    trainable: bool = False
-    unknown: Literal["hash", "const"] = "hash"
-    keep: Literal["all", "data"] = "all"
-
-    def __post_init__(self) -> None:
-        if (self.source == "file") != bool(self.file):
-            raise ConfigError(f'source = "file" and file belong together, got {self.file!r}')
-        if self.words and not self.file:
-            raise ConfigError(f"words name the rows of a file, got {self.words!r} without one")
-        if self.dim < 1:
-            raise ConfigError(f"dim must be at least 1, got {self.dim}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +75,14 @@ class RunSection:
 
 
 @dataclass(frozen=True)
+class ConditionSection:
+    """One way to test what was trained, and the numbers published for it."""
+
+    data: DataSection
+    paper: Mapping[str, float | str]
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A complete, valid experiment."""
 
@@ -130,6 +95,13 @@ class Recipe:
     train: TrainConfig
     run: RunSection
     paper: Mapping[str, float | str]
+    also: Mapping[str, ConditionSection] = field(default_factory=dict)
+    links: LinksSection | None = None
+
+    @property
+    def conditions(self) -> dict[str, ConditionSection]:
+        """Every way to test, the main one first."""
+        return {MAIN: ConditionSection(self.data, self.paper), **self.also}
 
     @property
     def dataset_folder(self) -> str:
@@ -138,7 +110,7 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included."""
-        return {
+        tables = {
             "data": to_table(self.data),
             "text": to_table(self.text),
             "vectors": to_table(self.vectors),
@@ -147,6 +119,11 @@ class Recipe:
             "run": to_table(self.run),
             "paper": dict(self.paper),
         }
+        if self.links:
+            tables["links"] = to_table(self.links)
+        if self.also:
+            tables["also"] = {name: _to_table(section) for name, section in self.also.items()}
+        return tables
 
     @property
     def hash(self) -> str:
@@ -190,6 +167,8 @@ def make_recipe(
     if not isinstance(model_name, str):
         raise ConfigError(f"{at('model')}: key 'name' is missing; known: {', '.join(MODELS)}")
     entry = MODELS[model_name]
+    links = build(LinksSection, tables["links"], at("links")) if "links" in tables else None
+    model_table = model_with_links(model_table, model_name, links, where)
     train_table = {**entry.model.training_defaults, **tables.get("train", {})}
     recipe = Recipe(
         name=name,
@@ -201,10 +180,16 @@ def make_recipe(
         train=build(TrainConfig, train_table, at("train")),
         run=build(RunSection, tables.get("run", {}), at("run")),
         paper=_paper(tables.get("paper", {}), at("paper")),
+        also={
+            name: _condition(name, changes, tables.get("data", {}), at(f"also.{name}"))
+            for name, changes in tables.get("also", {}).items()
+        },
+        links=links,
     )
     _check_names(recipe, where)
-    for file in filter(None, (recipe.vectors.file, recipe.vectors.words)):
-        find_vectors(file, data_root)
+    check_vectors(recipe.vectors, recipe.text, where, data_root)
+    if links:
+        check_links(links, recipe.text, recipe.vectors, where, data_root)
     return recipe
 
 
@@ -238,22 +223,54 @@ def _paper(table: Mapping[str, Any], where: str) -> dict[str, float | str]:
     return checked
 
 
+def _condition(name: str, changes: object, data: Mapping[str, Any], where: str) -> ConditionSection:
+    """`[data]` with the keys of one `[also.NAME]` in place of its own."""
+    if not isinstance(changes, Mapping):
+        raise ConfigError(f"{where}: a table of changes to [data] is expected, got {changes!r}")
+    if name == MAIN or not _CONDITION_NAME.fullmatch(name):
+        raise ConfigError(
+            f"{where}: a condition is named with letters, digits, - and _, and not {MAIN!r}; "
+            f"got {name!r}"
+        )
+    for key in changes:
+        if key not in (*CHANGEABLE, "paper"):
+            hint = did_you_mean(key, (*CHANGEABLE, "paper"))
+            raise ConfigError(f"{where}: a condition cannot change {key!r}; {hint}")
+    kept = dict(data)
+    if "depth" in changes:
+        kept.pop("dev_depth", None)  # dev and test of a condition are ranked alike
+    paper = changes.get("paper", {})
+    if not isinstance(paper, Mapping):
+        raise ConfigError(f"{where}: paper must be a table, got {paper!r}")
+    kept |= {key: value for key, value in changes.items() if key != "paper"}
+    return ConditionSection(build(DataSection, kept, where), _paper(paper, where))
+
+
+def _to_table(section: ConditionSection) -> dict[str, Any]:
+    table = to_table(section.data)
+    return {key: table[key] for key in CHANGEABLE} | {"paper": dict(section.paper)}
+
+
 def _check_names(recipe: Recipe, where: str) -> None:
-    data = recipe.data
+    _check_data(recipe.data, where)
+    for name, section in recipe.also.items():
+        _check_data(section.data, f"{where}: section [also.{name}]")
+    if recipe.data.name in CATALOGUE:
+        check_measures(recipe, CATALOGUE[recipe.data.name].task, where)
+
+
+def _check_data(data: DataSection, where: str) -> None:
     if data.protocol and data.protocol not in PROTOCOLS:
         hint = did_you_mean(data.protocol, PROTOCOLS)
         raise ConfigError(f"{where}: no protocol {data.protocol!r}; {hint}")
     for measure in data.measures:
         canonical(measure)
-    if data.depth < 0:
-        raise ConfigError(f"{where}: data.depth must be 0 (all) or more, got {data.depth}")
     options = CATALOGUE[data.name].options if data.name in CATALOGUE else {}
     for option in data.options:
         if option not in options:
             hint = did_you_mean(option, options)
             raise ConfigError(f"{where}: {data.name} has no option {option!r}; {hint}")
     if data.name in CATALOGUE:
-        check_measures(recipe, CATALOGUE[data.name].task, where)
         known = CATALOGUE[data.name].splits
         for split in (data.train, data.dev, data.test):
             if known and split not in known:
@@ -270,6 +287,7 @@ def check_measures(recipe: Recipe, task: Task, where: str) -> None:
     for key, names in (
         ("data.measures", recipe.data.measures),
         ("train.dev_measure", (recipe.train.dev_measure,)),
+        *((f"also.{name}.measures", also.data.measures) for name, also in recipe.also.items()),
     ):
         for name in names:
             if (canonical(name) in CLASSIFICATION) != (task == "classification"):

@@ -9,20 +9,18 @@ import torch
 
 from matchwork.data import write_run
 from matchwork.errors import ConfigError
-from matchwork.evaluate import Evaluation
 from matchwork.experiment.card import model_card
+from matchwork.experiment.condition import Condition
 from matchwork.experiment.environment import commit
 from matchwork.experiment.prepare import Prepared, prepare
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.results import make_result, write_result
-from matchwork.experiment.seed import SeedOutcome
+from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.files import read_json, write_json
-from matchwork.rank.calibration import Calibration
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train.fitting import fit
 from matchwork.train.validate import Validator, calibrate
-from matchwork.types import Run
 
 
 class Observer:
@@ -59,7 +57,7 @@ def run_recipe(
     observer.stage(f"reading {recipe.data.name}")
     prepared = prepare(recipe, str(data_root) if data_root else None)
     observer.stage("ranking with BM25")
-    baseline = Baseline(prepared)
+    baselines = {name: c.baseline.evaluation for name, c in prepared.conditions.items()}
     outcomes = []
     for number, seed in enumerate(recipe.run.seeds, start=1):
         folder = out / f"seed-{seed}"
@@ -68,11 +66,11 @@ def run_recipe(
             outcomes.append(SeedOutcome.from_json(read_json(kept)))
             continue
         observer.stage(f"training seed {seed} ({number} of {len(recipe.run.seeds)})")
-        outcome = _run_seed(prepared, baseline, seed, folder, resume, observer)
+        outcome = _run_seed(prepared, seed, folder, resume, observer)
         write_json(kept, outcome.to_json())
         outcomes.append(outcome)
     seconds = time.monotonic() - began
-    result = make_result(recipe, prepared, baseline.evaluation, outcomes, seconds, code)
+    result = make_result(prepared, baselines, outcomes, seconds, code)
     write_result(out / "result.json", result)
     if results is not None:
         write_result(Path(results) / recipe.dataset_folder / f"{recipe.name}.json", result)
@@ -95,25 +93,8 @@ def _claim(out: Path, recipe: Recipe, resume: bool) -> None:
     write_json(note, {"name": recipe.name, "hash": recipe.hash, "recipe": recipe.to_json()})
 
 
-class Baseline:
-    """BM25 on the same candidates, for dev (to choose the fusion weight) and test."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        self.dev = prepared.dev.bm25_run()
-        self.test = prepared.test.bm25_run()
-        calibration = None
-        if prepared.test.task == "classification":
-            calibration = Calibration.fit(*prepared.dev.scored_pairs(self.dev))
-        self.evaluation: Evaluation = prepared.test.evaluate(self.test, calibration)
-
-
 def _run_seed(
-    prepared: Prepared,
-    baseline: Baseline,
-    seed: int,
-    folder: Path,
-    resume: bool,
-    observer: Observer,
+    prepared: Prepared, seed: int, folder: Path, resume: bool, observer: Observer
 ) -> SeedOutcome:
     recipe, began = prepared.recipe, time.monotonic()
     matcher = prepared.matcher(seed)
@@ -122,7 +103,7 @@ def _run_seed(
         prepared.samples,
         recipe.train,
         seed=seed,
-        validate=Validator(prepared.dev, matcher),
+        validate=Validator(prepared.main.dev, matcher),
         folder=folder / "training",
         resume=resume,
         progress=observer.bar,
@@ -130,38 +111,39 @@ def _run_seed(
     )
     if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
         matcher.to("cuda")
-    observer.stage(f"measuring seed {seed} on {recipe.data.test}")
-    calibrate(matcher, prepared.dev)
-    test_run = prepared.test.run(matcher, observer.progress)
+    observer.stage(f"calibrating seed {seed} on {recipe.data.dev}")
+    calibrate(matcher, prepared.main.dev)
     outcome = SeedOutcome(
         seed=seed,
         best_epoch=trained.best_epoch,
         dev=trained.best_value,
         history=trained.history,
-        evaluations={recipe.model_name: prepared.test.evaluate(test_run, matcher.calibration)},
         cut_texts=prepared.samples.documents.num_cut_texts + prepared.samples.queries.num_cut_texts,
         cut_tokens=prepared.samples.documents.num_cut_tokens
         + prepared.samples.queries.num_cut_tokens,
     )
-    if prepared.test.task == "ranking":
-        outcome = _with_fusion(outcome, prepared, baseline, matcher, test_run)
     folder.mkdir(parents=True, exist_ok=True)
-    write_run(folder / "test.run", test_run, tag=recipe.model_name)
+    for name, condition in prepared.conditions.items():
+        where = "" if condition is prepared.main else f", {name}"
+        observer.stage(f"measuring seed {seed} on {condition.section.data.test}{where}")
+        outcome.conditions[name] = _measure(condition, matcher, folder, observer)
     outcome.seconds = time.monotonic() - began
-    matcher.to("cpu").save(folder / "matcher", model_card(recipe, outcome, baseline.evaluation))
+    matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
     return outcome
 
 
-def _with_fusion(
-    outcome: SeedOutcome, prepared: Prepared, baseline: Baseline, matcher: Matcher, test_run: Run
-) -> SeedOutcome:
-    """The two-stage system: the matcher's scores fused with BM25's, weight chosen on dev."""
-    dev = prepared.dev
-    weight = choose_weight(
-        dev.run(matcher), baseline.dev, dev.split.qrels, dev.measures[0], dev.protocol
-    )
-    fused = fuse(test_run, baseline.test, weight)
-    name = f"BM25 + {prepared.recipe.model_name}"
-    outcome.evaluations[name] = prepared.test.evaluate(fused)
-    outcome.weight = weight
+def _measure(
+    condition: Condition, matcher: Matcher, folder: Path, observer: Observer
+) -> ConditionOutcome:
+    """The matcher alone and, for a ranking, fused with BM25; the run is kept in `folder`."""
+    test, dev, baseline = condition.test, condition.dev, condition.baseline
+    run = test.run(matcher, observer.progress)
+    write_run(folder / condition.run_file, run, tag=matcher.name)
+    outcome = ConditionOutcome({matcher.name: test.evaluate(run, matcher.calibration)})
+    if test.task == "ranking":
+        measure, protocol = dev.measures[0], dev.protocol
+        weight = choose_weight(dev.run(matcher), baseline.dev, dev.split.qrels, measure, protocol)
+        fused = fuse(run, baseline.test, weight)
+        outcome.evaluations[f"BM25 + {matcher.name}"] = test.evaluate(fused)
+        outcome.weight = weight
     return outcome

@@ -11,34 +11,49 @@ from matchwork.evaluate.sample import Sample
 
 
 @dataclass
+class ConditionOutcome:
+    """Test evaluations (by system name) under one condition, and the fusion weight of its dev."""
+
+    evaluations: dict[str, Evaluation]
+    weight: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; the inverse of `from_json`."""
+        evaluations = {name: evaluation_to_json(e) for name, e in self.evaluations.items()}
+        return {"evaluations": evaluations, "weight": self.weight}
+
+    @classmethod
+    def from_json(cls, table: dict[str, Any]) -> "ConditionOutcome":
+        """Read back what `to_json` wrote."""
+        evaluations = {name: evaluation_from_json(e) for name, e in table["evaluations"].items()}
+        return cls(evaluations, table["weight"])
+
+
+@dataclass
 class SeedOutcome:
-    """Training history and test evaluations (by system name) of one seed."""
+    """Training history of one seed, and what it gave under each condition."""
 
     seed: int
     best_epoch: int
     dev: float | None
     history: list[dict[str, float]]
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
-    weight: float | None = None
+    conditions: dict[str, ConditionOutcome] = field(default_factory=dict)
     cut_texts: int = 0
     cut_tokens: int = 0
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the inverse of `from_json`."""
-        table = {key: value for key, value in vars(self).items() if key != "evaluations"}
-        table["evaluations"] = {
-            name: evaluation_to_json(evaluation) for name, evaluation in self.evaluations.items()
-        }
-        return table
+        conditions = {name: outcome.to_json() for name, outcome in self.conditions.items()}
+        return {**vars(self), "conditions": conditions}
 
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> "SeedOutcome":
         """Read back what `to_json` wrote."""
-        evaluations = {
-            name: evaluation_from_json(values) for name, values in table["evaluations"].items()
+        conditions = {
+            name: ConditionOutcome.from_json(values) for name, values in table["conditions"].items()
         }
-        return cls(**{**table, "evaluations": evaluations})
+        return cls(**{**table, "conditions": conditions})
 
 
 def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput
 from matchwork.rank import folder
 from matchwork.rank.calibration import Calibration
-from matchwork.rank.ranking import rank
+from matchwork.rank.ranking import RowScores, rank
 from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
-from matchwork.text.batch import Ids, TokenTable
+from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 from matchwork.types import Document, Ranked, Scores, TextPair
 
 Progress = Callable[[int], None]
+Tokens = TokenTable | DeviceTokens
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
 # Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
 CPU_BATCH = (8_192, 256)
@@ -107,6 +108,32 @@ class Matcher:
         documents = self.tokenizer.encode([document], self.max_document_length)
         return self._forward(queries, documents, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
+    def outputs(self, pairs: Sequence[TextPair]) -> Iterator[tuple[Ids, MatchOutput]]:
+        """The model's whole output batch by batch, each with the positions of its pairs.
+
+        Pairs of similar length go together, longest first.
+        """
+        query_rows, queries = self._tokenize([q for q, _ in pairs], self.max_query_length)
+        document_rows, documents = self._tokenize([d for _, d in pairs], self.max_document_length)
+        yield from self._outputs(queries, documents, query_rows, document_rows)
+
+    def by_row(self, queries: Sequence[str], documents: Sequence[str]) -> RowScores:
+        """Scores pairs of these texts by their numbers; every distinct text is tokenised once."""
+        query_rows, query_tokens = self._tokenize(queries, self.max_query_length)
+        document_rows, document_tokens = self._tokenize(documents, self.max_document_length)
+
+        def score(query_numbers: Ids, document_numbers: Ids) -> Scores:
+            return self._collect(
+                self._outputs(
+                    query_tokens,
+                    document_tokens,
+                    query_rows[query_numbers],
+                    document_rows[document_numbers],
+                )
+            )
+
+        return score
+
     def batch_limits(self) -> tuple[int, int]:
         """Most padded tokens and most pairs that are scored together."""
         tokens, pairs = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
@@ -122,18 +149,33 @@ class Matcher:
         return folder.load(path)
 
     def _score_window(self, pairs: Sequence[TextPair], progress: Progress | None) -> Scores:
-        query_rows, queries = self._tokenize([q for q, _ in pairs], self.max_query_length)
-        document_rows, documents = self._tokenize([d for _, d in pairs], self.max_document_length)
-        scores = np.empty(len(pairs))
+        return self._collect(self.outputs(pairs), progress)
+
+    def _outputs(
+        self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
+    ) -> Iterator[tuple[Ids, MatchOutput]]:
         lengths = queries.lengths[query_rows], documents.lengths[document_rows]
         for batch in batches_by_length(*lengths, *self.batch_limits()):
-            output = self._forward(queries, documents, query_rows[batch], document_rows[batch])
-            scores[batch] = output.scores.double().cpu().numpy()
+            yield batch, self._forward(queries, documents, query_rows[batch], document_rows[batch])
+
+    @staticmethod
+    def _collect(
+        outputs: Iterable[tuple[Ids, MatchOutput]], progress: Progress | None = None
+    ) -> Scores:
+        """Scores in the order of the pairs; they leave the device once, at the end."""
+        positions, parts = [np.zeros(0, np.int64)], []
+        for batch, output in outputs:
+            positions.append(batch)
+            parts.append(output.scores.double())
             if progress:
                 progress(len(batch))
+        where = np.concatenate(positions)
+        scores = np.empty(len(where))
+        if parts:
+            scores[where] = torch.cat(parts).cpu().numpy()
         return scores
 
-    def _tokenize(self, texts: Sequence[str], max_length: int | None) -> tuple[Ids, TokenTable]:
+    def _tokenize(self, texts: Sequence[str], max_length: int | None) -> tuple[Ids, Tokens]:
         """Every distinct text once: for each text its row, and the table of rows."""
         rows: dict[str, int] = {}
         row_of = [rows.setdefault(text, len(rows)) for text in texts]
@@ -142,11 +184,11 @@ class Matcher:
             self.truncation.texts + table.num_cut_texts,
             self.truncation.tokens + table.num_cut_tokens,
         )
-        return np.array(row_of, dtype=np.int64), table
+        return np.array(row_of, dtype=np.int64), table.to(self.device)
 
     @torch.inference_mode()
     def _forward(
-        self, queries: TokenTable, documents: TokenTable, query_rows: Ids, document_rows: Ids
+        self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
     ) -> MatchOutput:
         batch = PairBatch(queries.gather(query_rows), documents.gather(document_rows))
         was_training = self.model.training

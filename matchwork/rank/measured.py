@@ -12,12 +12,15 @@ from matchwork.rank.calibration import Calibration
 from matchwork.rank.ranking import Progress, rank_all
 from matchwork.types import Run, Scorer, Scores
 
+RUN_DEPTH = 1_000
+"""Documents that a query keeps where all are ranked, as at TREC; beyond it a document is lost."""
+
 
 class MeasuredSplit:
     """A split, how it is measured, and the candidates ranked for each query.
 
     A collection has no candidates of its own: BM25's best `depth` documents are ranked, or
-    every document when `depth` is None.
+    every document when `depth` is None, of which the best `RUN_DEPTH` are kept.
     """
 
     def __init__(
@@ -38,7 +41,7 @@ class MeasuredSplit:
     def first_stage(self) -> Run:
         """BM25's ranking of a collection."""
         index = BM25.fit(self.split.documents)
-        return index.retrieve(self.split.queries, top_k=self.depth or len(self.split.documents))
+        return index.retrieve(self.split.queries, top_k=self.depth or RUN_DEPTH)
 
     def bm25_run(self, progress: Progress | None = None) -> Run:
         """BM25 on the same candidates: the baseline."""
@@ -57,8 +60,14 @@ class MeasuredSplit:
 
     def run(self, scorer: Scorer, progress: Progress | None = None) -> Run:
         """Every candidate's score."""
-        split = self.split
-        return rank_all(scorer, split.queries, split.documents, self.candidates, progress=progress)
+        return rank_all(
+            scorer,
+            self.split.queries,
+            self.split.documents,
+            self.candidates,
+            keep=RUN_DEPTH if self.candidates is None else None,
+            progress=progress,
+        )
 
     def evaluate(self, run: Run, calibration: Calibration | None = None) -> Evaluation:
         """Rankings by their order; classifications by their calibrated probability."""

@@ -6,16 +6,14 @@ best document of a query gets 1, its worst 0, a document that one stage did not 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 import numpy as np
 
 from matchwork.data.dataset import Split
 from matchwork.errors import ConfigError
 from matchwork.evaluate import evaluate
-from matchwork.ordering import order
 from matchwork.rank.bm25 import BM25
-from matchwork.rank.ranking import Progress, as_documents, rank_all, ranked
+from matchwork.rank.ranking import Progress, as_documents, best, id_hashes, rank_all, ranked
 from matchwork.types import Document, Qrels, Ranked, Run, Scorer
 
 WEIGHTS: tuple[float, ...] = tuple(round(step * 0.05, 2) for step in range(21))
@@ -161,19 +159,10 @@ class Pipeline:
 
 
 def _best(scores: Mapping[str, float], top_k: int | None) -> dict[str, float]:
-    """The first `top_k`, in the order they came.
-
-    Ties at the cut fall by a hash of the id: files may list relevant documents first.
-    """
-    if top_k is None or top_k >= len(scores):
-        return dict(scores)
-    hashes = [crc32(document.encode()) for document in scores]
-    kept = set(order(list(scores.values()), hashes)[:top_k].tolist())
-    return {
-        document: score
-        for position, (document, score) in enumerate(scores.items())
-        if position in kept
-    }
+    """The first `top_k`, in the order they came."""
+    names, values = list(scores), list(scores.values())
+    kept = best(values, id_hashes(names), top_k).tolist()
+    return {names[position]: values[position] for position in kept}
 
 
 def _on_top(head: Mapping[str, float], found: Mapping[str, float]) -> dict[str, float]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from matchwork.errors import ConfigError, DataError, UnknownNameError
-from matchwork.experiment import load_recipe, recipe
-from matchwork.experiment.recipe import make_recipe
+from matchwork.experiment import load_recipe, text_sections
+from matchwork.experiment.recipe import ConditionSection, make_recipe
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 COMMITTED = sorted(RECIPES.rglob("*.toml"))
@@ -44,7 +44,21 @@ def test_a_complete_recipe(write_recipe):
         ("data.measures=['APP']", "no measure named 'APP'; did you mean 'AP'"),
         ("data.measures=['AP', 'F1']", "data.measures = 'F1' does not measure ranking"),
         ("data.protocol=claen", r"tiny\.toml: no protocol 'claen'; did you mean 'clean'"),
-        ("data.depth=-1", r"data\.depth must be 0 \(all\) or more, got -1"),
+        ("data.depth=-1", r"section \[data\]: depth must be 0 \(all\) or more, got -1"),
+        ("data.dev_depth=-2", r"section \[data\]: dev_depth must be 0 \(all\) or more, got -2"),
+        ("also.x=3", r"section \[also\.x\]: a table of changes to \[data\] is expected, got 3"),
+        ("also.main.depth=3", r"section \[also\.main\]: a condition is named .* and not 'main'"),
+        ("also.a/b.depth=3", r"\[also\.a/b\]: a condition is named with letters.*got 'a/b'"),
+        ("also.x.train=dev", r"\[also\.x\]: a condition cannot change 'train'; known: depth"),
+        ("also.x.dept=3", r"\[also\.x\]: a condition cannot change 'dept'; did you mean 'depth'"),
+        ("also.x.depth=-3", r"section \[also\.x\]: depth must be 0 \(all\) or more, got -3"),
+        ("also.x.depth=few", r"section \[also\.x\]: depth = 'few'"),
+        ("also.x.test=tset", r"section \[also\.x\]: toy has no split 'tset'; did you mean 'test'"),
+        ("also.x.protocol=claen", r"\[also\.x\]: no protocol 'claen'; did you mean 'clean'"),
+        ("also.x.options.pool=full", r"\[also\.x\]: toy has no option 'pool'; there are none"),
+        ("also.x.measures=['F1']", r"also\.x\.measures = 'F1' does not measure ranking"),
+        ("also.x.paper=3", r"section \[also\.x\]: paper must be a table, got 3"),
+        ("also.x.paper.AP=good", r"section \[also\.x\]: AP = 'good': a published number"),
         ("data.dev=valid", "toy has no split 'valid'; known: dev, test, train"),
         ("text.max_query_length=-1", "max_query_length must not be negative, got -1"),
         ("text.lowercase=maybe", r"section \[text\]: lowercase = 'maybe'"),
@@ -134,6 +148,29 @@ def test_options_of_the_data(write_recipe):
         load_recipe(write_recipe(), ["data.options.root=x"])
 
 
+def test_a_condition_is_the_data_section_with_changes(write_recipe):
+    settings = ["data.depth=0", "data.dev_depth=20", "data.measures=['AP']"]
+    settings += ["also.deep.depth=50", "also.deep.paper.MAP=0.4", "also.clean.protocol=clean"]
+    made = load_recipe(write_recipe(), settings)
+    assert list(made.conditions) == ["main", "deep", "clean"]
+    assert made.conditions["main"] == ConditionSection(made.data, made.paper)
+    # a depth of its own holds for its dev too; what is not changed stays
+    assert made.also["deep"].data == replace(made.data, depth=50, dev_depth=None)
+    assert made.also["deep"].paper == {"AP": 0.4}
+    assert made.also["clean"].data == replace(made.data, protocol="clean")
+    assert made.also["clean"].paper == {}
+    table = made.to_json()["also"]["deep"]
+    assert (table["depth"], table["measures"], table["paper"]) == (50, ["AP"], {"AP": 0.4})
+    assert "name" not in table and "train" not in table
+
+
+def test_conditions_are_part_of_the_identity_only_where_there_are_any(write_recipe):
+    base = load_recipe(write_recipe())
+    assert "also" not in base.to_json()
+    one = load_recipe(write_recipe(), ["also.x.depth=5"])
+    assert len({base.hash, one.hash, load_recipe(write_recipe(), ["also.x.depth=6"]).hash}) == 3
+
+
 def test_the_last_override_wins(write_recipe):
     made = load_recipe(write_recipe(), ["model.scale=5", "model.scale=6"])
     assert made.model.scale == 6.0
@@ -162,7 +199,8 @@ def test_there_are_recipes():
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_committed_recipes_are_right(path, monkeypatch):
     """The vector files need not be here for that."""
-    monkeypatch.setattr(recipe, "find_vectors", lambda name, root=None: Path(name))
+    for find in ("find_vectors", "find_transformer"):
+        monkeypatch.setattr(text_sections, find, lambda name, root=None: name)
     made = load_recipe(path)
     assert made.dataset_folder == path.parent.name  # where its result will be looked for
     assert make_recipe(made.name, made.to_json(), "json") == made

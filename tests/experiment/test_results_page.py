@@ -65,6 +65,48 @@ def test_the_table(folder):
     assert any(line.startswith("| BM25 + knrm | 0.5500") for line in lines)
 
 
+def conditions():
+    """Two recipes on the same two conditions, whichever of them is the main one."""
+    full = {
+        "protocol": "raw",
+        "split": "test",
+        "options": {"pool": "full"},
+        "depth": 100,
+        "num_queries": 6,
+        "measures": {"AP": values(0.3)},
+        "systems": {"BM25": {"AP": values(0.2)}, "BM25 + bag": {"AP": values(0.35)}},
+        "per_query": {"AP": {"q1": 0.3}},
+    }
+    own = {"options": {"pool": "test"}, "depth": 0}
+    return result(recipe="a", **own, also={"full-pool": full}), result(recipe="b", **full)
+
+
+def test_a_section_for_every_condition(folder):
+    for one in conditions():
+        write_result(folder / "toy" / f"{one['recipe']}.json", one)
+    found = [one for one in load_results(folder) if one["recipe"] in "ab"]
+    assert found == list(conditions())
+    own, full = results_table(found).split("\n\n## ")
+    lines = full.splitlines()
+    assert own.startswith("## toy\n") and lines[0] == "toy, full-pool"
+    assert "queries of split `test`, pool=test, all documents ranked." in own
+    assert "queries of split `test`, pool=full, BM25's best 100 re-ranked." in full
+    assert sum(line.startswith("| BM25 | 0.2000") for line in lines) == 1
+    assert [line.split("| ")[-1] for line in lines if line.startswith("| bag")] == [
+        "[a](toy/a.json) |",
+        "[b](toy/b.json) |",
+    ]
+    assert "| bag | 0.3000" not in own
+
+
+def test_the_queries_of_a_condition_are_on_one_line_too(folder):
+    one, _ = conditions()
+    write_result(folder / "toy" / "a.json", one)
+    text = (folder / "toy" / "a.json").read_text()
+    assert json.loads(text) == one
+    assert sum(line.strip().startswith('"per_query": {"AP"') for line in text.splitlines()) == 2
+
+
 def test_a_measure_that_one_recipe_lacks(folder):
     other = result(recipe="x", measures={"RR": values(0.7)}, systems={"BM25": {"AP": values(0.4)}})
     write_result(folder / "toy" / "x.json", other)

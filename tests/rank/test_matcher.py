@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matchwork.models import MODELS
-from matchwork.rank import Calibration, Matcher
+from matchwork.rank import Calibration, Matcher, rank_all
 from matchwork.text import TokenTable, WordTokenizer
 from matchwork.types import Document, Scorer
 
@@ -101,6 +101,28 @@ def test_each_distinct_text_is_tokenized_once(tiny_matcher: Make) -> None:
     scores = matcher.score(pairs)
     assert counting.asked == [["who", "where"], ["paris", "hamlet"]]
     assert np.array_equal(scores, plain.score(pairs))
+
+
+def test_ranking_everything_tokenizes_once(tiny_matcher: Make) -> None:
+    plain = tiny_matcher("knrm")
+    counting = CountingTokenizer(plain.tokenizer)  # type: ignore[arg-type]
+    matcher = Matcher(counting, plain.model)
+    queries = {"q1": "who", "q2": "where is paris", "q3": "who"}
+    documents = {"a": "paris", "b": "the museum", "c": "paris", "d": ""}
+    run = rank_all(matcher, queries, documents, window=3)
+    assert counting.asked == [["who", "where is paris"], ["paris", "the museum", ""]]
+    for query, scores in run.items():
+        alone = plain.score([(queries[query], text) for text in documents.values()])
+        np.testing.assert_allclose(list(scores.values()), alone, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_are_scored_in_the_order_given(matcher: Matcher) -> None:
+    queries, documents = ["who wrote", "paris"], ["hamlet", "the museum of light", "paris"]
+    score = matcher.by_row(queries, documents)
+    query_rows, document_rows = np.array([1, 0, 1, 0]), np.array([2, 2, 0, 1])
+    pairs = [(queries[q], documents[d]) for q, d in zip(query_rows, document_rows, strict=True)]
+    np.testing.assert_allclose(score(query_rows, document_rows), matcher.score(pairs), **CLOSE)
+    assert score(query_rows[:0], document_rows[:0]).shape == (0,)
 
 
 def test_truncation_is_counted(tiny_matcher: Make) -> None:

@@ -1,4 +1,5 @@
 from itertools import pairwise
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError, DataError
 from matchwork.rank import BM25, rank, rank_all
+from matchwork.rank.ranking import RowScorer
 from matchwork.types import Document, Scorer
 
 
@@ -81,6 +83,54 @@ def test_without_candidates_every_document_is_ranked():
         "q2": set(DOCUMENTS),
     }
     assert rank_all(SharedLetters(), QUERIES, DOCUMENTS, {"q1": ("d1",)})["q2"] == {}
+
+
+texts = st.text("abcd", min_size=1, max_size=4)
+
+
+@given(
+    queries=st.lists(texts, max_size=4),
+    documents=st.lists(texts, min_size=1, max_size=12),
+    window=st.integers(1, 20),
+    keep=st.integers(1, 14),
+)
+def test_the_best_are_kept_whatever_the_window(queries, documents, window, keep):
+    named = {f"q{i}": text for i, text in enumerate(queries)}
+    corpus = {f"d{i}": text for i, text in enumerate(documents)}
+    whole = rank_all(SharedLetters(), named, corpus)
+    run = rank_all(SharedLetters(), named, corpus, keep=keep, window=window)
+    assert list(run) == list(named)
+    for query, scores in whole.items():
+        # many scores are equal: what the hash of the id decides, it decides for every window
+        best = sorted(scores, key=lambda name: (-scores[name], crc32(name.encode())))[:keep]
+        assert run[query] == {name: scores[name] for name in best}
+        assert list(run[query]) == [name for name in corpus if name in best]
+
+
+def test_candidates_are_cut_too():
+    run = rank_all(SharedLetters(), QUERIES, DOCUMENTS, {"q1": ("d2", "d1"), "q2": ("d3",)}, keep=1)
+    assert run == {"q1": {"d1": 2.0}, "q2": {"d3": 1.0}}
+    with pytest.raises(ConfigError, match="keep must be at least 1, got 0"):
+        rank_all(SharedLetters(), QUERIES, DOCUMENTS, keep=0)
+
+
+class ByNumber(SharedLetters):
+    """Reads the texts once."""
+
+    def by_row(self, queries, documents):
+        self.read = list(queries), list(documents)
+        return lambda query_rows, document_rows: self.score(
+            (queries[q], documents[d]) for q, d in zip(query_rows, document_rows, strict=True)
+        )
+
+
+def test_a_scorer_may_read_every_text_once():
+    scorer = ByNumber()
+    assert isinstance(scorer, RowScorer) and not isinstance(SharedLetters(), RowScorer)
+    for candidates in (None, {"q1": ("d3", "d1"), "q2": ("d3",)}):
+        expected = rank_all(SharedLetters(), QUERIES, DOCUMENTS, candidates)
+        assert rank_all(scorer, QUERIES, DOCUMENTS, candidates, window=2) == expected
+    assert scorer.read == (["abc", "xyz"], ["cz", "ab"])  # only what is ranked
 
 
 def test_an_unknown_candidate_is_named():

@@ -1,0 +1,78 @@
+"""One way to test a matcher: dev to choose on, test to report, and BM25 on both.
+
+A recipe trains once and may test under several: another pool, depth, protocol or split.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from matchwork.data import Dataset
+from matchwork.evaluate import Evaluation
+from matchwork.experiment.recipe import MAIN, ConditionSection
+from matchwork.rank.calibration import Calibration
+from matchwork.rank.measured import MeasuredSplit
+from matchwork.types import Run
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """BM25 on the same candidates, for dev (to choose the fusion weight) and test."""
+
+    dev: Run
+    test: Run
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Dev and test, measured alike."""
+
+    name: str
+    section: ConditionSection
+    dataset: Dataset
+    dev: MeasuredSplit
+    test: MeasuredSplit
+
+    @classmethod
+    def of(
+        cls, name: str, section: ConditionSection, dataset: Dataset, dev_measure: str
+    ) -> "Condition":
+        """What the settings say, on the data they chose."""
+        data = section.data
+
+        def measured(split: str, measures: Sequence[str], depth: int) -> MeasuredSplit:
+            protocol = data.protocol or dataset.protocol
+            return MeasuredSplit(dataset[split], protocol, measures, dataset.task, depth or None)
+
+        dev_depth = data.depth if data.dev_depth is None else data.dev_depth
+        return cls(
+            name,
+            section,
+            dataset,
+            measured(data.dev, (dev_measure,), dev_depth),
+            measured(data.test, data.measures or dataset.measures, data.depth),
+        )
+
+    @property
+    def run_file(self) -> str:
+        """What the file of the test run is called."""
+        return "test.run" if self.name == MAIN else f"test.{self.name}.run"
+
+    @cached_property
+    def baseline(self) -> Baseline:
+        """Ranks dev and test with BM25."""
+        dev, test = self.dev.bm25_run(), self.test.bm25_run()
+        calibration = None
+        if self.test.task == "classification":
+            calibration = Calibration.fit(*self.dev.scored_pairs(dev))
+        return Baseline(dev, test, self.test.evaluate(test, calibration))
+
+    def to_json(self) -> dict[str, Any]:
+        """What is ranked: `depth` is None where the data set names the candidates itself."""
+        return {
+            "split": self.section.data.test,
+            "options": dict(self.dataset.options),
+            "depth": None if self.test.split.candidates is not None else self.section.data.depth,
+        }

@@ -1,0 +1,81 @@
+"""The section [links] of a recipe: where external links between words come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from matchwork.errors import ConfigError
+from matchwork.experiment.text_sections import TextSection, VectorsSection
+from matchwork.experiment.vector_files import find_links
+from matchwork.models.base import MODELS, ModelEntry
+from matchwork.text import LinkedWords, Tokenizer, WordTokenizer
+from matchwork.text.word_links import require_whole_words
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinksSection:
+    """Links between the words of the vocabulary: WordNet's, or those of a `file`."""
+
+    source: Literal["wordnet", "file"]
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.source == "file") != bool(self.file):
+            raise ConfigError(f'source = "file" and file belong together, got {self.file!r}')
+
+    def words(self, tokenizer: Tokenizer, data_root: str | Path | None) -> LinkedWords:
+        """Read the links; the tokenizer says what a word is."""
+        assert isinstance(tokenizer, WordTokenizer)  # see check_links
+        if self.source == "wordnet":
+            return LinkedWords.wordnet(tokenizer.vocabulary.words)
+        return LinkedWords.read(find_links(self.file, data_root), tokenizer)
+
+
+def check_links(
+    links: LinksSection,
+    text: TextSection,
+    vectors: VectorsSection,
+    where: str,
+    data_root: str | Path | None = None,
+) -> None:
+    """Whether the file is there, and the texts are cut into whole words."""
+    if vectors.source == "transformer":
+        raise ConfigError(
+            f"{where}: section [links]: links join words, but a transformer cuts its own pieces; "
+            "leave the section out or use word vectors"
+        )
+    require_whole_words(text.tokenizer(), f"{where}: section [links]: ")
+    if links.source == "file":
+        find_links(links.file, data_root)
+
+
+def model_with_links(
+    table: Mapping[str, Any], name: str, links: LinksSection | None, where: str
+) -> dict[str, Any]:
+    """The model's settings, where `[links]` alone means `links = "max"`; both must agree."""
+    entry = MODELS[name]
+    mode = {**entry.preset, **table}.get("links")
+    if not _takes_links(entry):
+        if links is not None:
+            known = ", ".join(each for each in MODELS if _takes_links(MODELS[each]))
+            raise ConfigError(
+                f"{where}: section [links]: {name} cannot use word links, leave the section out; "
+                f"models that can: {known}"
+            )
+        return dict(table)
+    if links is None and mode not in (None, "none"):
+        raise ConfigError(
+            f"{where}: model.links = {mode!r} needs the links: add a section [links] with "
+            'source = "wordnet", or with source = "file" and file = "PAIRS.tsv"'
+        )
+    if links is not None and mode == "none":
+        raise ConfigError(
+            f'{where}: section [links] is given, but model.links = "none" ignores it; '
+            'set model.links to "max" or "replace", or leave the section out'
+        )
+    return dict(table) if links is None else {"links": mode or "max", **table}
+
+
+def _takes_links(entry: ModelEntry) -> bool:
+    return any(field.name == "links" for field in fields(entry.model.Config))
