@@ -32,7 +32,9 @@ def explain(
             help="Also write it as .json, .html, .png or .svg; may be repeated.", show_default=False
         ),
     ] = None,
-    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="Word pairs to print.")] = 10,
+    top_k: Annotated[
+        int, typer.Option("--top-k", "-k", min=1, help="Word pairs and words to print.")
+    ] = 10,
     json: Json = False,
 ) -> None:
     """Score one pair and show which words made the score."""
@@ -53,8 +55,6 @@ def explain(
 
 
 def _print(explanation: "Explanation", top_k: int) -> None:
-    from matchwork.explain import evidence_title
-
     chance = explanation.probability
     show.line(
         f"{explanation.model}: score {explanation.score:.4f}"
@@ -66,6 +66,14 @@ def _print(explanation: "Explanation", top_k: int) -> None:
     if not explanation.tables or not explanation.table().size:
         show.line("The model gives no table of word pairs for these texts.")
         return
+    _print_pairs(explanation, top_k)
+    _print_layers(explanation)
+    _print_words(explanation, top_k)
+
+
+def _print_pairs(explanation: "Explanation", top_k: int) -> None:
+    from matchwork.explain import evidence_title
+
     pairs = explanation.strongest(top_k=top_k)
     largest = max(abs(pair.value) for pair in pairs) or 1.0
     rows: list[list[show.Cell]] = [
@@ -73,6 +81,31 @@ def _print(explanation: "Explanation", top_k: int) -> None:
     ]
     title = evidence_title(next(iter(explanation.tables)))
     show.table(["query", "document", "value", ""], rows, title=title)
+
+
+def _print_layers(explanation: "Explanation") -> None:
+    """How the matrix changes from layer to layer, where there are layers."""
+    from matchwork.explain import layer_summaries, layer_title
+
+    rows: list[list[show.Cell]] = [
+        [layer_title(name), mean, spread, f"{query} – {document}", value]
+        for name, mean, spread, (query, document, value) in layer_summaries(explanation)
+    ]
+    if rows:
+        header = ["layer", "mean", "spread", "strongest pair", "value"]
+        show.table(header, rows, title="How word matching changes from layer to layer")
+
+
+def _print_words(explanation: "Explanation", top_k: int) -> None:
+    """What each word added and what all add up to, where the model tells."""
+    from matchwork.explain import contributions, evidence_title, sum_line
+
+    for side in contributions(explanation):
+        rows: list[list[show.Cell]] = [[label, *values] for label, values in side.rows(top_k)]
+        title = evidence_title(f"{side.side}_{side.kinds[0]}")
+        show.table([side.side, *side.kinds], rows, title=title)
+    if line := sum_line(explanation):
+        show.line(line)
 
 
 def _bar(share: float) -> "Text":

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 import matchwork
 from matchwork.cli import (
+    analyse,
     compare,
     data,
     demo,
@@ -72,6 +73,7 @@ app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("score", epilog=score.EXAMPLES)(score.score)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
+app.command("analyse", epilog=analyse.EXAMPLES)(analyse.analyse)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("results", epilog=results.EXAMPLES)(results.results)
 

@@ -77,6 +77,17 @@ def test_explain_prints_and_writes(call, call_json, matcher_folder, tmp_path):
     assert json.loads(out.read_text()) == call_json(*arguments)
 
 
+def test_explain_shows_layers_and_words_that_add_up(call, tiny_matcher, tmp_path):
+    matcher = tiny_matcher("iasm-dynamic")
+    matcher.save(tmp_path / "matcher")
+    shown = call("explain", tmp_path / "matcher", "-q", QUERY, "-d", LINES[0], "-k", 2).stdout
+    for layer in ("before", "after 1", "after 2", "after 3"):
+        assert any(line.strip().startswith(layer) for line in shown.splitlines())
+    assert "How well each query word is matched" in shown and " more)" in shown
+    score = matcher.score([(QUERY, LINES[0])])[0]
+    assert f"(document) = {-score:.4f}; the score is its negative." in shown.replace("\n", " ")
+
+
 def test_explain_answers_for_an_empty_document(call, matcher_folder):
     shown = call("explain", matcher_folder, "-q", QUERY, "-d", "")
     assert shown.exit_code == 0 and "no table of word pairs" in shown.stdout

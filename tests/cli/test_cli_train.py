@@ -50,6 +50,20 @@ def test_train_measures_saves_and_says_where(call, call_json, recipe):
     assert "bag" in shown.stdout and Path("results/README.md").exists()
 
 
+def test_every_condition_has_its_table_and_its_run(call, call_json, recipe):
+    recipe.write_text(RECIPE + '[also.easy]\ntest = "dev"\n')
+    result = call("train", recipe)
+    assert result.exit_code == 0, result.stderr
+    assert "tiny on toy (test)" in result.stdout and "tiny on toy (dev, easy)" in result.stdout
+    assert "measuring seed 1 on dev, easy" in result.stderr
+    run = "runs/toy/tiny/seed-1/test.easy.run"
+    assert run in result.stdout and Path(run).exists()
+    (found,) = call_json("results")
+    assert found["also"]["easy"]["split"] == "dev" and "per_query" not in found["also"]["easy"]
+    page = call("results", "--write").stdout
+    assert "toy, easy" in page
+
+
 def test_a_changed_recipe_is_kept_out_of_the_results(call, recipe):
     result = call("train", recipe, "--set", "train.max_epochs=1", "--out", "x", "--quiet")
     assert result.exit_code == 0 and result.stderr == ""
