@@ -1,8 +1,11 @@
 """SCORE -> REASONS: explanations of single pairs, their pictures, and report pages."""
 
-from matchwork.explain.charts import heat_map, heat_maps, picture, word_strip
+from matchwork.explain.contributions import Contributions, contributions, sum_line
 from matchwork.explain.explanation import Explanation, WordPair, WordWeight, explain
 from matchwork.explain.export import save
+from matchwork.explain.heat_maps import heat_map, heat_maps, layer_strip, outstanding_strip
+from matchwork.explain.layers import LayerSummary, layer_summaries
+from matchwork.explain.picture import picture
 from matchwork.explain.report import (
     Figure,
     Heading,
@@ -14,29 +17,39 @@ from matchwork.explain.report import (
     write_report,
 )
 from matchwork.explain.result_charts import Bar, bar_with_intervals, curve, wins_losses
-from matchwork.explain.titles import evidence_title
+from matchwork.explain.titles import evidence_title, layer_title
+from matchwork.explain.word_charts import contribution_bars, word_strip
 from matchwork.packages import make_callable
 
 __all__ = [
     "Bar",
+    "Contributions",
     "Explanation",
     "Figure",
     "Heading",
     "Highlight",
+    "LayerSummary",
     "Paragraph",
     "Section",
     "Table",
     "WordPair",
     "WordWeight",
     "bar_with_intervals",
+    "contribution_bars",
+    "contributions",
     "curve",
     "evidence_title",
     "explain",
     "heat_map",
     "heat_maps",
+    "layer_strip",
+    "layer_summaries",
+    "layer_title",
+    "outstanding_strip",
     "picture",
     "report_html",
     "save",
+    "sum_line",
     "wins_losses",
     "word_strip",
     "write_report",

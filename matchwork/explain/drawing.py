@@ -7,7 +7,12 @@ if TYPE_CHECKING:  # altair takes most of a second to import
     import altair as alt
 
     Chart: TypeAlias = (
-        alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
+        alt.Chart
+        | alt.LayerChart
+        | alt.FacetChart
+        | alt.ConcatChart
+        | alt.HConcatChart
+        | alt.VConcatChart
     )
 
 FONT = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"

@@ -4,10 +4,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 from matchwork.errors import ConfigError
-from matchwork.explain.charts import heat_maps, picture, stack
+from matchwork.explain.contributions import Contributions, contributions, sum_line
 from matchwork.explain.drawing import to_png, to_svg
 from matchwork.explain.explanation import Explanation
-from matchwork.explain.report import Figure, Highlight, Section, write_report
+from matchwork.explain.heat_maps import heat_maps
+from matchwork.explain.layers import layer_summaries
+from matchwork.explain.picture import picture, stack
+from matchwork.explain.report import (
+    Cell,
+    Figure,
+    Heading,
+    Highlight,
+    Paragraph,
+    Section,
+    Table,
+    write_report,
+)
+from matchwork.explain.titles import layer_title
+from matchwork.explain.word_charts import MAX_BARS, contribution_bars
 from matchwork.files import write_beside, write_json, write_text
 
 MAX_PAGE_WORDS = 400  # a page scrolls; past this a browser grows slow
@@ -31,12 +45,33 @@ def _write_json(explanation: Explanation, path: Path) -> None:
 
 def _write_html(explanation: Explanation, path: Path) -> None:
     sections: list[Section] = [Highlight(explanation)]
+    bars = contribution_bars(explanation)
+    if bars is not None:
+        sections += [Heading("Which words carried the match"), Figure(bars)]
+        sections += [_contribution_table(side) for side in contributions(explanation)]
+        sections += [Paragraph(line) for line in [sum_line(explanation)] if line]
     maps = heat_maps(explanation, MAX_PAGE_WORDS)
     if maps:
-        sections.append(
-            Figure(stack(maps), "Point at a cell to read its words and value.", live=True)
-        )
+        sections += [
+            Heading("Every word against every word"),
+            *_layer_table(explanation),
+            Figure(stack(maps), "Point at a cell to read its words and value.", live=True),
+        ]
     write_report(path, f"Why this score: {explanation.model}", sections)
+
+
+def _contribution_table(side: Contributions) -> Table:
+    rows: list[list[Cell]] = [[label, *values] for label, values in side.rows(MAX_BARS)]
+    return Table([side.side, *side.kinds], rows)
+
+
+def _layer_table(explanation: Explanation) -> list[Section]:
+    rows: list[list[Cell]] = [
+        [layer_title(name), mean, spread, f"{query} – {document}", value]
+        for name, mean, spread, (query, document, value) in layer_summaries(explanation)
+    ]
+    header = ["layer", "mean", "spread", "strongest pair", "value"]
+    return [Table(header, rows, "How the matrix changes from layer to layer")] if rows else []
 
 
 def _write_png(explanation: Explanation, path: Path) -> None:

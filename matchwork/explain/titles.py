@@ -5,6 +5,8 @@ import re
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _TITLES = {
     "contribution": "What each word pair adds to the score",
+    "query_agreement": "How well each query word is matched",
+    "document_agreement": "How well each document word is matched",
     "query_distance": "How far each query word stays from the document",
     "document_distance": "How far each document word stays from the query",
     "matching_0": "Word matching before the first layer",
@@ -15,13 +17,25 @@ def evidence_title(name: str) -> str:
     """The title of a table or of word weights; unknown names are only tidied up."""
     if name in _TITLES:
         return _TITLES[name]
-    layer = re.fullmatch(r"matching_(\d+)", name)
-    if layer:
-        return f"Word matching after {_layer(int(layer[1]))}"
+    layer = layer_of(name)
+    if layer is not None:
+        return f"Word matching after {_ordinal(layer)}"
     return name.replace("_", " ").capitalize()
 
 
-def _layer(number: int) -> str:
+def layer_of(name: str) -> int | None:
+    """How many layers made this matching table; None for a table that is no layer's."""
+    found = re.fullmatch(r"matching_(\d+)", name)
+    return int(found[1]) if found else None
+
+
+def layer_title(name: str) -> str:
+    """Where in the stack a matching table stands, for a place that says "layer" already."""
+    layer = layer_of(name)
+    return f"after {layer}" if layer else "before"
+
+
+def _ordinal(number: int) -> str:
     if number <= len(_ORDINALS):
         return f"the {_ORDINALS[number - 1]} layer"
     return f"layer {number}"

@@ -1,5 +1,7 @@
 """The pair that the explanation tests read, and a tokenizer simple enough to trust."""
 
+import re
+
 from matchwork.text import Token
 
 QUERY = "how are glacier caves formed?"
@@ -13,3 +15,8 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         found.append(Token(word, start, start + len(word)))
         start += len(word) + 1
     return tuple(found)
+
+
+def labels(svg: str) -> list[str]:
+    """Everything written in a drawing."""
+    return re.findall(r"<t(?:ext|span)[^>]*>([^<]+)</t", svg)

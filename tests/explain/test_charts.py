@@ -1,11 +1,10 @@
-import re
 import subprocess
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from glacier_pair import DOCUMENT, QUERY, tokens_of
+from glacier_pair import DOCUMENT, QUERY, labels, tokens_of
 
 from matchwork.errors import DataError
 from matchwork.explain import (
@@ -14,12 +13,11 @@ from matchwork.explain import (
     curve,
     explain,
     heat_map,
-    picture,
     wins_losses,
     word_strip,
 )
-from matchwork.explain.charts import LINE, MAX_LETTERS
 from matchwork.explain.drawing import to_live_html, to_svg
+from matchwork.explain.word_charts import LINE, MAX_LETTERS
 
 
 def cells(chart, *path):
@@ -28,10 +26,6 @@ def cells(chart, *path):
     for step in path:
         part = part[step]
     return spec["datasets"][part["data"]["name"]]
-
-
-def labels(svg):
-    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
 
 
 def test_heat_map_has_a_cell_per_word_pair_even_when_words_repeat(handmade):
@@ -91,15 +85,6 @@ def test_strip_wraps_whole_words(handmade):
     assert chart.to_dict()["title"]["text"] == (
         f"Document, first {MAX_LETTERS:,} of {len(text):,} characters"
     )
-
-
-def test_picture_stacks_every_layer(make_matcher):
-    svg = to_svg(picture(explain(make_matcher("iasm-dynamic", calibrated=True), QUERY, DOCUMENT)))
-    found = labels(svg)
-    for title in ("before the first", "after the first", "after the second"):
-        assert f"Word matching {title} layer" in found
-    assert any("probability of a match" in label for label in found)
-    assert "currentColor" in svg
 
 
 def test_curve_reads_csv_rows_and_averages_an_epoch():

@@ -31,11 +31,14 @@ def test_shares_of_the_bag_add_up_to_the_score_with_bigrams_too(make_matcher):
     assert shares.sum() == pytest.approx(explanation.score, rel=1e-4)
 
 
-def test_shares_of_iasm_add_up_to_the_distance(make_matcher):
+def test_iasm_shows_every_layer_and_shares_that_add_up_to_the_distance(make_matcher):
     explanation = explain(make_matcher("iasm-dynamic"), QUERY, DOCUMENT)
-    assert list(explanation.tables) == ["matching_0", "matching_1", "matching_2"]
-    total = sum(weight.values.sum() for weight in explanation.weights.values())
-    assert total == pytest.approx(-explanation.score, rel=1e-4)
+    assert list(explanation.tables) == [f"matching_{t}" for t in range(4)]
+    shares = [explanation.weights[f"{side}_distance"].values for side in ("query", "document")]
+    assert sum(share.sum() for share in shares) == pytest.approx(-explanation.score, rel=1e-4)
+    title, values = explanation.word_values("document")
+    assert title == "How well each document word is matched"
+    assert values is explanation.weights["document_agreement"].values
 
 
 @pytest.mark.parametrize("pair", [("", ""), ("", DOCUMENT), (QUERY, "")])

@@ -103,6 +103,8 @@ def test_save_by_suffix(make_matcher, tmp_path):
     assert (tmp_path / "why.svg").read_text().startswith("<svg")
     page = checked((tmp_path / "why.html").read_text())
     assert page.seen.count("script") == 2
+    assert {"after 3", "all 5 words", "Which words carried the match"} <= set(page.words)
+    assert any(word.endswith("the score is its negative.") for word in page.words)
     assert len(list(tmp_path.iterdir())) == 4
 
 

@@ -1,0 +1,212 @@
+"""Words against words as colours: one table, or all layers of one side by side."""
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from matchwork.explain.explanation import Explanation, Side, Values
+from matchwork.explain.layers import LayerSummary, layer_names, layer_summaries
+from matchwork.explain.titles import evidence_title
+from matchwork.ordering import order
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from matchwork.explain.drawing import Chart
+
+CELL = 18  # pixels: the smallest square whose label can be read
+MAX_WORDS = 50  # per side, in a picture that has to fit a page
+PAGE, PANEL = 1000, 230  # pixels: width of a row of layers; least width of one, for its title
+STANDING_OUT = 3.0  # spreads from the mean that get the full colour
+Places = npt.NDArray[np.int64]
+
+
+def heat_map(
+    explanation: Explanation, table: str | None = None, max_words: int = MAX_WORDS
+) -> "Chart":
+    """One table as colours, words in text order.
+
+    A side with more than `max_words` words keeps those with the strongest cells, and the
+    title says so.
+    """
+    import altair as alt
+
+    values = explanation.table(table)
+    name = table or next(iter(explanation.tables))
+    rows, columns = _words_kept(explanation, values, max_words)
+    title = alt.TitleParams(
+        evidence_title(name), subtitle=_left_out(values, rows, columns) or alt.Undefined
+    )
+    return _map(explanation, values, rows, columns, _colours(values)).properties(title=title)
+
+
+def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Chart"]:
+    """Every table that has cells: layers together, then the others in the model's order.
+
+    A matrix that no layer changes is drawn once.
+    """
+    layers = layer_names(explanation)
+    changing = any(
+        not np.array_equal(explanation.tables[name], explanation.tables[layers[0]])
+        for name in layers
+    )
+    charts: list[Chart] = []
+    if changing:
+        charts = [layer_strip(explanation, max_words), outstanding_strip(explanation, max_words)]
+    elif layers:
+        charts = [heat_map(explanation, layers[0], max_words)]
+    others = [name for name, table in explanation.tables.items() if table.size]
+    charts += [heat_map(explanation, name, max_words) for name in others if name not in layers]
+    return charts
+
+
+def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
+    """The matching table of every layer, all on one scale of colours."""
+    names = layer_names(explanation)
+    summaries = {summary.name: _in_words(summary) for summary in layer_summaries(explanation)}
+    tables = {name: explanation.tables[name] for name in names}
+    return _strip(explanation, tables, summaries, "Word matching, layer by layer", max_words)
+
+
+def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
+    """The same with each layer measured by itself: what is left to see in a smooth table."""
+    summaries = layer_summaries(explanation)
+    tables = {
+        s.name: np.clip(
+            (explanation.tables[s.name] - s.mean) / (s.spread or 1.0), -STANDING_OUT, STANDING_OUT
+        )
+        for s in summaries
+    }
+    title = "What stands out in each layer: spreads above or below its mean"
+    return _strip(explanation, tables, {}, title, max_words)
+
+
+def _strip(
+    explanation: Explanation,
+    tables: dict[str, Values],
+    notes: dict[str, list[str]],
+    title: str,
+    max_words: int,
+) -> "Chart":
+    """Panels in rows as wide as a page; one below the other when the texts are long.
+
+    The words kept are the same in all panels, those with the strongest cells of any layer.
+    """
+    import altair as alt
+
+    strength = np.abs(np.stack([explanation.tables[name] for name in tables])).max(axis=0)
+    rows, columns = _words_kept(explanation, strength, max_words)
+    colours = _colours(np.stack(list(tables.values())))
+    in_a_row = _columns(len(tables), max(PANEL, CELL * len(columns) + 40))
+    panels = []
+    for position, (name, table) in enumerate(tables.items()):
+        chart = _map(
+            explanation,
+            table,
+            rows,
+            columns,
+            colours,
+            query_words=position % in_a_row == 0,
+            document_words=in_a_row > 1 or position == len(tables) - 1,
+        )
+        heading = evidence_title(name).removeprefix("Word matching ")
+        subtitle = notes.get(name) or alt.Undefined
+        panels.append(
+            chart.properties(title=alt.TitleParams(heading, subtitle=subtitle, fontSize=12))
+        )
+    whole = alt.TitleParams(title, subtitle=_left_out(strength, rows, columns) or alt.Undefined)
+    strip: Chart = alt.concat(*panels, columns=in_a_row, spacing=14).properties(title=whole)
+    return strip
+
+
+def _map(
+    explanation: Explanation,
+    values: Values,
+    rows: Places,
+    columns: Places,
+    colours: "alt.Scale",
+    *,
+    query_words: bool = True,
+    document_words: bool = True,
+) -> "alt.Chart":
+    import altair as alt
+
+    queries = [explanation.query_tokens[i].text for i in rows]
+    documents = [explanation.document_tokens[i].text for i in columns]
+    cells = [
+        {"q": q, "d": d, "query": queries[q], "document": documents[d], "value": float(value)}
+        for (q, d), value in np.ndenumerate(values[np.ix_(rows, columns)])
+    ]
+    across = _word_axis(documents, labelAngle=-60) if document_words else None
+    down = _word_axis(queries) if query_words else None
+    chart: alt.Chart = (
+        alt.Chart(alt.InlineData(values=cells))
+        .mark_rect()
+        .encode(
+            x=alt.X("d:O", title="document", axis=across),
+            y=alt.Y("q:O", title="query", axis=down),
+            color=alt.Color("value:Q", title=None, scale=colours),
+            tooltip=["query:N", "document:N", alt.Tooltip("value:Q", format=".4f")],
+        )
+        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
+    )
+    return chart
+
+
+def _columns(num_panels: int, width: int) -> int:
+    """As many side by side as a page holds, in rows of equal length."""
+    num_rows = math.ceil(num_panels / max(1, PAGE // width))
+    return math.ceil(num_panels / num_rows)
+
+
+def _in_words(summary: LayerSummary) -> list[str]:
+    query, document, value = summary.strongest
+    return [
+        f"mean {summary.mean:.2f}, spread {summary.spread:.3f}",
+        f"strongest {query} – {document} {value:.2f}",
+    ]
+
+
+def _words_kept(explanation: Explanation, values: Values, max_words: int) -> tuple[Places, Places]:
+    cells = np.abs(values)
+    return (
+        _kept(explanation, "query", cells.max(axis=1, initial=0), max_words),
+        _kept(explanation, "document", cells.max(axis=0, initial=0), max_words),
+    )
+
+
+def _kept(explanation: Explanation, side: Side, strength: Values, max_words: int) -> Places:
+    """The strongest words in text order (bigrams come after the words, so sort by place)."""
+    tokens = explanation.tokens(side)
+    strongest = order(strength)[:max_words]
+    return np.array(sorted(strongest, key=lambda i: tokens[i][1:]), dtype=np.int64)
+
+
+def _left_out(values: Values, rows: Places, columns: Places) -> list[str]:
+    counts = {"query": (len(rows), values.shape[0]), "document": (len(columns), values.shape[1])}
+    return [
+        f"the {kept} of {all_words} {side} words with the strongest cells"
+        for side, (kept, all_words) in counts.items()
+        if kept < all_words
+    ]
+
+
+def _word_axis(words: list[str], **options: Any) -> "alt.Axis":
+    """Positions as ticks, words as labels: the same word may stand in two places."""
+    import altair as alt
+
+    labels = f"{json.dumps(words)}[datum.value]"
+    return alt.Axis(labelExpr=labels, labelLimit=140, ticks=False, domain=False, **options)
+
+
+def _colours(values: Values) -> "alt.Scale":
+    """From nothing to most; with negative values, orange below zero and blue above."""
+    import altair as alt
+
+    largest = float(np.abs(values).max(initial=0)) or 1.0
+    if values.min(initial=0) >= 0:
+        return alt.Scale(scheme="blues", domain=[0, largest])
+    return alt.Scale(scheme="blueorange", domain=[-largest, largest], reverse=True)

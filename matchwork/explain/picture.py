@@ -1,0 +1,42 @@
+"""Everything about one pair on one sheet."""
+
+from typing import TYPE_CHECKING
+
+from matchwork.explain.explanation import Explanation
+from matchwork.explain.heat_maps import MAX_WORDS, heat_maps
+from matchwork.explain.word_charts import contribution_bars, word_strip
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from matchwork.explain.drawing import Chart
+
+
+def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
+    """Both texts, what each word added, then every table, layer by layer."""
+    import altair as alt
+
+    parts = [
+        word_strip(explanation, "query"),
+        word_strip(explanation, "document"),
+        contribution_bars(explanation),
+    ]
+    sheets: list[Chart] = [part for part in parts if part is not None]
+    sheets += heat_maps(explanation, max_words)
+    chance = explanation.probability
+    headline = f"{explanation.model}: score {explanation.score:.4f}" + (
+        "" if chance is None else f", probability of a match {chance:.2f}"
+    )
+    if not sheets:
+        note = alt.Chart(alt.InlineData(values=[{"text": "no words to show"}])).mark_text()
+        sheets = [note.encode(text="text:N")]
+    return stack(sheets).properties(title=alt.TitleParams(headline, fontSize=16, offset=14))
+
+
+def stack(charts: list["Chart"]) -> "alt.VConcatChart":
+    """Charts one below the other, each with colours of its own."""
+    import altair as alt
+
+    stacked: alt.VConcatChart
+    stacked = alt.vconcat(*charts, spacing=24).resolve_scale(color="independent")
+    return stacked
