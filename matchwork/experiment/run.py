@@ -58,18 +58,19 @@ def run_recipe(
     prepared = prepare(recipe, str(data_root) if data_root else None)
     observer.stage("ranking with BM25")
     baselines = {name: c.baseline.evaluation for name, c in prepared.conditions.items()}
-    outcomes = []
+    outcomes, earlier = [], 0.0
     for number, seed in enumerate(recipe.run.seeds, start=1):
         folder = out / f"seed-{seed}"
         kept = folder / "outcome.json"
         if resume and kept.exists():
             outcomes.append(SeedOutcome.from_json(read_json(kept)))
+            earlier += outcomes[-1].seconds
             continue
         observer.stage(f"training seed {seed} ({number} of {len(recipe.run.seeds)})")
         outcome = _run_seed(prepared, seed, folder, resume, observer)
         write_json(kept, outcome.to_json())
         outcomes.append(outcome)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - began + earlier
     result = make_result(prepared, baselines, outcomes, seconds, code)
     write_result(out / "result.json", result)
     if results is not None:

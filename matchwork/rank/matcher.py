@@ -22,7 +22,7 @@ Tokens = TokenTable | DeviceTokens
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
 # Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
 CPU_BATCH = (8_192, 256)
-GPU_BATCH = (131_072, 4_096)
+GPU_BATCH = (8_192, 256)  # for every GiB of its memory
 
 
 class Truncation(NamedTuple):
@@ -136,7 +136,10 @@ class Matcher:
 
     def batch_limits(self) -> tuple[int, int]:
         """Most padded tokens and most pairs that are scored together."""
-        tokens, pairs = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
+        tokens, pairs = CPU_BATCH
+        if self.device.type == "cuda":
+            size = torch.cuda.get_device_properties(self.device).total_memory
+            tokens, pairs = (limit * max(1, size >> 30) for limit in GPU_BATCH)
         return self.max_tokens or tokens, self.max_pairs or pairs
 
     def save(self, path: str | Path, card: str | None = None) -> None:
