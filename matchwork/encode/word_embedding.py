@@ -131,5 +131,5 @@ class WordEmbedding(Encoder):
                 own = hashed_vectors(ids[unknown] - self.config.vocab_size, self.dim)
             else:
                 own = vectors.new_full((int(unknown.sum()), self.dim), CONSTANT_UNKNOWN)
-            vectors = vectors.index_put((unknown,), own.to(vectors.dtype))
+            vectors = vectors.index_put_((unknown,), own.to(vectors.dtype))
         return Encoded(vectors, sequences.mask, ids)

@@ -57,6 +57,7 @@ def hardware() -> dict[str, object]:
         found["memory_gib"] = round(total / 2**30, 1)
     if torch.cuda.is_available():
         found["gpu"] = torch.cuda.get_device_name()
+        found["float32_matmul"] = torch.get_float32_matmul_precision()  # "high" is TF32
     return found
 
 

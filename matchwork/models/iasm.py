@@ -247,14 +247,10 @@ class IASM(MatchModel):
 def _layer(weights: Tensor, rows: Tensor, projection: Tensor, bias: Tensor, mask: Tensor) -> Tensor:
     """`relu(weights @ rows @ projection + bias) * mask`, projecting the shorter of both texts.
 
-    The bias is one more word that every real word attends to with weight 1. So it is added,
-    and kept away from padding, inside the product.
+    Padded words have no weights, so only the bias has to be kept away from them.
     """
     if weights.shape[-1] < weights.shape[-2]:
-        projected = rows @ projection
-        extra = bias.expand(len(rows), 1, -1).to(projected.dtype)
-        mixed = torch.cat([weights, mask], -1) @ torch.cat([projected, extra], 1)
+        mixed = weights @ (rows @ projection)
     else:
-        known = torch.cat([weights @ rows, mask.to(rows.dtype)], -1)
-        mixed = known @ torch.cat([projection, bias.unsqueeze(0)])
-    return torch.relu_(mixed)
+        mixed = (weights @ rows) @ projection
+    return torch.relu_(mixed.addcmul_(mask.to(mixed.dtype), bias.to(mixed.dtype)))
