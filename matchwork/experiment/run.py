@@ -21,6 +21,7 @@ from matchwork.rank.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train.fitting import fit
 from matchwork.train.validate import Validator, calibrate
+from matchwork.types import Run
 
 
 class Observer:
@@ -113,7 +114,7 @@ def _run_seed(
     if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
         matcher.to("cuda")
     observer.stage(f"calibrating seed {seed} on {recipe.data.dev}")
-    calibrate(matcher, prepared.main.dev)
+    dev_run = calibrate(matcher, prepared.main.dev)
     outcome = SeedOutcome(
         seed=seed,
         best_epoch=trained.best_epoch,
@@ -127,14 +128,19 @@ def _run_seed(
     for name, condition in prepared.conditions.items():
         where = "" if condition is prepared.main else f", {name}"
         observer.stage(f"measuring seed {seed} on {condition.section.data.test}{where}")
-        outcome.conditions[name] = _measure(condition, matcher, folder, observer)
+        known = dev_run if condition is prepared.main else None
+        outcome.conditions[name] = _measure(condition, matcher, folder, observer, known)
     outcome.seconds = time.monotonic() - began
     matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
     return outcome
 
 
 def _measure(
-    condition: Condition, matcher: Matcher, folder: Path, observer: Observer
+    condition: Condition,
+    matcher: Matcher,
+    folder: Path,
+    observer: Observer,
+    dev_run: Run | None,
 ) -> ConditionOutcome:
     """The matcher alone and, for a ranking, fused with BM25; the run is kept in `folder`."""
     test, dev, baseline = condition.test, condition.dev, condition.baseline
@@ -143,7 +149,8 @@ def _measure(
     outcome = ConditionOutcome({matcher.name: test.evaluate(run, matcher.calibration)})
     if test.task == "ranking":
         measure, protocol = dev.measures[0], dev.protocol
-        weight = choose_weight(dev.run(matcher), baseline.dev, dev.split.qrels, measure, protocol)
+        ours = dev_run or dev.run(matcher)
+        weight = choose_weight(ours, baseline.dev, dev.split.qrels, measure, protocol)
         fused = fuse(run, baseline.test, weight)
         outcome.evaluations[f"BM25 + {matcher.name}"] = test.evaluate(fused)
         outcome.weight = weight

@@ -5,6 +5,7 @@ from matchwork.models import MatchModel
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.measured import MeasuredSplit
+from matchwork.types import Run
 
 
 class Validator:
@@ -20,10 +21,15 @@ class Validator:
         return self.dev.evaluate(self.dev.run(self.matcher)).values
 
 
-def calibrate(matcher: Matcher, dev: MeasuredSplit) -> None:
-    """Fit the matcher's probabilities on dev; left out when dev has one class only."""
-    scores, labels = dev.scored_pairs(dev.run(matcher))
+def calibrate(matcher: Matcher, dev: MeasuredSplit) -> Run:
+    """Fit the matcher's probabilities on dev; left out when dev has one class only.
+
+    Gives the run on dev, which takes as long as the fit does not.
+    """
+    run = dev.run(matcher)
+    scores, labels = dev.scored_pairs(run)
     try:
         matcher.calibration = Calibration.fit(scores, labels)
     except DataError:
         matcher.calibration = None
+    return run
