@@ -91,6 +91,7 @@ def test_even_depth_can_compare_same_side(update: str) -> None:
         ({"num_layers": 0}, "num_layers must be at least 1, got 0"),
         ({"gamma": -0.1}, "gamma and delta must not be negative"),
         ({"gamma": 0.0, "delta": 0.0}, "nor both zero, got 0.0 and 0.0"),
+        ({"head": "cnn", "update": "static"}, 'use update = "dynamic"'),
     ],
 )
 def test_impossible_settings(settings: dict[str, Any], message: str) -> None:

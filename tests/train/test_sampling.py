@@ -134,6 +134,15 @@ def test_hard_negatives_are_what_bm25_likes_best(samples: TrainingSet):
     assert set(drawn) == expected
 
 
+def test_hard_negatives_are_searched_once_for_every_depth(samples: TrainingSet):
+    first, again, deeper = (
+        SAMPLERS["hard"](samples, TrainConfig(negatives="hard", hard_depth=depth))
+        for depth in (2, 2, 3)
+    )
+    assert first.lists is again.lists
+    assert len(deeper.lists.flat) > len(first.lists.flat)
+
+
 def test_hard_falls_back_on_any_document():
     texts = {"q1": "nothing shared", "q2": "apple", "a": "pear", "b": "apple tree", "c": "plum"}
     samples = judged({"q1": {"a": 1}, "q2": {"b": 1, "c": 0}}, texts)
