@@ -117,3 +117,20 @@ def test_the_numbers_of_the_demo_come_from_its_json():
     for name, system in demo["systems"].items():
         row = next(line for line in readme.splitlines() if line.strip().startswith(f"{name}  "))
         assert [f"{value:.4f}" in row for value in system["measures"].values()] == [True] * 3
+
+
+def test_the_numbers_of_a_model_come_from_their_results():
+    rows = tables(ROOT / "docs/models/iasm.md")["Our numbers"]
+    assert rows
+    for recipe, measure, *written in rows:
+        path = recipe.partition("(")[2].strip(")").removeprefix("../../")
+        result = json.loads((ROOT / path).read_text())
+        fused = result["systems"][f"BM25 + {result['model']}"][measure]
+        expected = [
+            f"{result['systems']['BM25'][measure]['mean']:.4f}",
+            f"{result['measures'][measure]['mean']:.4f}",
+            f"{fused['mean']:.4f}",
+            f"{fused['p_holm']:.4f}",
+            str(len(result["seeds"])),
+        ]
+        assert written == expected, recipe
