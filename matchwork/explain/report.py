@@ -34,6 +34,9 @@ th { border-bottom: 2px solid var(--line); font-weight: 600; }
 tbody tr:nth-child(even) { background: var(--band); }
 .number { text-align: right; }
 .scroll, figure { overflow-x: auto; margin: 1rem 0; }
+/* Letters may be wider here than where a chart was laid out. */
+figure { padding-left: .8rem; }
+figure svg { overflow: visible; }
 """
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
