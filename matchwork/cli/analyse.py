@@ -12,6 +12,7 @@ from matchwork.cli.options import (
     ColumnNames,
     DataOptions,
     DataRoot,
+    Depth,
     Json,
     Protocol,
     data_options,
@@ -51,12 +52,7 @@ def analyse(
     ] = None,
     split: Annotated[str, typer.Option(help="Which part of the data set.")] = "test",
     protocol: Protocol = None,
-    depth: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Without candidates: how many of BM25's best are ranked (0: everything)."
-        ),
-    ] = 100,
+    depth: Depth = 100,
     stem: Annotated[bool, typer.Option("--stem", help="Shared words by their stems.")] = False,
     seed: Annotated[
         int, typer.Option(min=0, help="Of intervals, tests and untrained weights.")

@@ -14,6 +14,7 @@ from matchwork.cli.options import (
     ColumnNames,
     DataOptions,
     DataRoot,
+    Depth,
     Json,
     Measures,
     Protocol,
@@ -51,12 +52,7 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Which part of the data set.")] = "test",
     measures: Measures = None,
     protocol: Protocol = None,
-    depth: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Without candidates: how many of BM25's best are ranked (0: everything)."
-        ),
-    ] = 100,
+    depth: Depth = 100,
     weight: Annotated[
         float | None,
         typer.Option(

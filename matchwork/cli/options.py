@@ -59,6 +59,12 @@ Protocol: TypeAlias = Annotated[
         show_default="that of the data set, or raw",
     ),
 ]
+Depth: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Without candidates: how many of BM25's best are ranked (0: everything)."
+    ),
+]
 DATASET_HELP = "A name from [bold]matchwork data list[/], or a pair file or folder of your own."
 MATCHER_HELP = "Folder of a saved matcher, or [bold]bm25[/]."
 
