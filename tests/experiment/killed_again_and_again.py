@@ -1,8 +1,10 @@
 """Run a recipe as a whole, and again in processes that are killed at given moments.
 
-`python killed_again_and_again.py RECIPE WHOLE KILLED SECONDS...` kills one child after each
-number of seconds and lets the last one finish; prints how many training steps were kept after
-every kill. The children are forks: the libraries are imported once, all else starts anew.
+`python killed_again_and_again.py RECIPE WHOLE KILLED MOMENT...` kills one child after another and
+lets the last one finish; prints how many training steps were kept after every kill. A moment is
+a fraction of the time that the whole run took, and counts by turns from the start of the child
+and from its first checkpoint: a slow or busy machine is hit in the same places as a fast one.
+The children are forks: the libraries are imported once, all else starts anew.
 """
 
 import os
@@ -16,9 +18,18 @@ import torch
 from matchwork.experiment import load_recipe, run_recipe
 
 
+def checkpoint(out: Path) -> Path:
+    return out / "seed-1" / "training" / "last.ckpt"
+
+
+def written(out: Path) -> int:
+    """When the checkpoint was written."""
+    return checkpoint(out).stat().st_mtime_ns if checkpoint(out).exists() else 0
+
+
 def steps_kept(out: Path) -> int:
     """How far the checkpoint on disk is; it must be whole at any moment."""
-    path = out / "seed-1" / "training" / "last.ckpt"
+    path = checkpoint(out)
     if not path.exists():
         return 0
     return int(torch.load(path, weights_only=True)["state"]["step"])
@@ -39,10 +50,15 @@ def finish(recipe: str, out: Path) -> None:
 
 
 def main(recipe: str, whole: Path, out: Path, moments: list[float]) -> None:
+    began = time.monotonic()
     finish(recipe, whole)
-    for moment in moments:
+    length = time.monotonic() - began
+    for number, moment in enumerate(moments):
+        before = written(out)
         process = child(recipe, out)
-        time.sleep(moment)
+        while number % 2 and written(out) == before:
+            time.sleep(0.001)
+        time.sleep(moment * length)
         os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
         if not os.WIFSIGNALED(status):

@@ -88,7 +88,7 @@ def test_killed_runs_end_like_the_whole_one(tmp_path):
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(RECIPE)
     chance = random.Random(7)
-    moments = [chance.uniform(0.02, 0.9) for _ in range(8)]
+    moments = [chance.uniform(0.0, 0.1) for _ in range(8)]
     kept = run_whole_and_killed(recipe, tmp_path / "whole", tmp_path / "killed", moments)
     assert kept == sorted(kept), "a kill must not throw a run back"
     inside = {steps for steps in kept if 0 < steps < STEPS}
