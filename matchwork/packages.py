@@ -1,7 +1,8 @@
-"""Two conveniences for `__init__.py` files: names loaded on first use, and callable packages."""
+"""How packages are loaded: names on first use, packages that can be called, one kept out."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -35,3 +36,16 @@ def make_callable(package: str) -> None:
     would hide a function of the same name.
     """
     sys.modules[package].__class__ = _CallablePackage
+
+
+@contextmanager
+def absent(package: str) -> Iterator[None]:
+    """Import something as if `package`, which it would try for, were not installed."""
+    if package in sys.modules:  # somebody wanted it: nothing is spared by hiding it
+        yield
+        return
+    sys.modules[package] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[package]

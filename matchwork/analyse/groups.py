@@ -63,6 +63,27 @@ class Group:
         }
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """All groups of an analysis, and how many queries had no relevant document to group them by."""
+
+    groups: tuple[Group, ...]
+    num_without_relevant: int
+
+    @property
+    def num_queries(self) -> int:
+        """How many queries are in groups."""
+        return sum(group.num_queries for group in self.groups)
+
+    def _to_json(self, **more: Any) -> dict[str, Any]:
+        return {
+            "num_queries": self.num_queries,
+            "num_without_relevant": self.num_without_relevant,
+            **more,
+            "groups": [group.to_json() for group in self.groups],
+        }
+
+
 def relevant_texts(split: Split, evaluations: Evaluations) -> dict[str, list[str]]:
     """Query -> the texts of its relevant documents, for all measured queries that have any."""
     texts = {

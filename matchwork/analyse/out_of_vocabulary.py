@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from matchwork.analyse.groups import Evaluations, Group, measure_groups, relevant_texts
+from matchwork.analyse.groups import Evaluations, Grouping, measure_groups, relevant_texts
 from matchwork.analyse.tagging import PatternTagger, Tagger, covered
 from matchwork.data import Split
 from matchwork.errors import ConfigError
@@ -26,36 +26,26 @@ HARDEST_FIRST = (WordClass.OOBV, WordClass.OOEV, WordClass.OOTV)
 
 
 @dataclass(frozen=True)
-class OutOfVocabulary:
+class OutOfVocabulary(Grouping):
     """The four classes of queries, easiest first, and how each system ranks them.
 
     `containing` counts the queries that have any word of a class; one query may count in several.
     `num_without_words` had no noun or verb and are among the IV ones.
     """
 
-    groups: tuple[Group, ...]
     containing: Mapping[str, int]
     num_without_words: int
-    num_without_relevant: int
     has_vectors: bool
     tagger: str
 
-    @property
-    def num_queries(self) -> int:
-        """How many queries were put into classes."""
-        return sum(group.num_queries for group in self.groups)
-
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "num_queries": self.num_queries,
-            "num_without_relevant": self.num_without_relevant,
-            "num_without_words": self.num_without_words,
-            "tagger": self.tagger,
-            "has_vectors": self.has_vectors,
-            "containing": dict(self.containing),
-            "groups": [group.to_json() for group in self.groups],
-        }
+        return self._to_json(
+            num_without_words=self.num_without_words,
+            tagger=self.tagger,
+            has_vectors=self.has_vectors,
+            containing=dict(self.containing),
+        )
 
 
 def out_of_vocabulary(
@@ -89,9 +79,9 @@ def out_of_vocabulary(
         members[hardest(present)].append(query)
     return OutOfVocabulary(
         measure_groups(members, evaluations, MEASURES, seed),
+        next(iter(evaluations.values())).num_queries - len(found),
         {each.value: sum(each in present for present in found.values()) for each in WordClass},
         sum(not present for present in found.values()),
-        next(iter(evaluations.values())).num_queries - len(found),
         bool(vocabulary.in_vectors.any()),
         tagger.name,
     )

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from matchwork.analyse.groups import Evaluations, Group, measure_groups, relevant_texts
+from matchwork.analyse.groups import Evaluations, Grouping, measure_groups, relevant_texts
 from matchwork.data import Split
+from matchwork.packages import absent
 from matchwork.rank.bm25 import BM25Config
 
 MEASURE = "P@1"
@@ -20,28 +21,15 @@ LABELS = (*map(str, range(MOST)), f"{MOST}+")
 
 
 @dataclass(frozen=True)
-class Overlap:
+class Overlap(Grouping):
     """The eleven groups, from no shared word to ten and more."""
 
-    groups: tuple[Group, ...]
-    num_without_relevant: int
     stemmed: bool
     stop_words: str
 
-    @property
-    def num_queries(self) -> int:
-        """How many queries were put into groups."""
-        return sum(group.num_queries for group in self.groups)
-
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "num_queries": self.num_queries,
-            "num_without_relevant": self.num_without_relevant,
-            "stemmed": self.stemmed,
-            "stop_words": self.stop_words,
-            "groups": [group.to_json() for group in self.groups],
-        }
+        return self._to_json(stemmed=self.stemmed, stop_words=self.stop_words)
 
 
 def overlap(
@@ -65,6 +53,7 @@ def overlap(
 
 def _splitter(stem: bool) -> Callable[[str], list[str]]:
     """Lower-cased words without stop words, cut as BM25 cuts them."""
-    from bm25s.stopwords import STOPWORDS_EN_PLUS
+    with absent("jax"):  # see rank/bm25.py
+        from bm25s.stopwords import STOPWORDS_EN_PLUS
 
     return BM25Config(stemmer="english" if stem else None, stopwords=STOPWORDS_EN_PLUS).splitter()

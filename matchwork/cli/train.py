@@ -17,6 +17,7 @@ EXAMPLES = examples(
     "matchwork train recipes/wikiqa/iasm-dynamic.toml",
     "matchwork train recipes/wikiqa/iasm-dynamic.toml --set train.learning_rate=3e-4 --seeds 1,2,3",
     "matchwork train recipes/wikiqa/iasm-dynamic.toml --resume",
+    "matchwork train recipes/wikiqa/iasm-dynamic.toml --jobs 5",
 )
 
 
@@ -45,6 +46,9 @@ def train(
         int | None,
         typer.Option(min=1, help="Number of GPUs or processes.", show_default="of the recipe"),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Seeds trained at once, each in a process of its own.")
+    ] = 1,
     seeds: Annotated[
         str | None,
         typer.Option(metavar="1,2,3", help="Repeat with these.", show_default="of the recipe"),
@@ -71,7 +75,13 @@ def train(
     kept = results or (None if overrides else Path("results"))
     with Watcher(quiet or json) as watcher:
         result = run_recipe(
-            plan, place, data_root=data_root, results=kept, resume=resume, observer=watcher
+            plan,
+            place,
+            data_root=data_root,
+            results=kept,
+            resume=resume,
+            jobs=jobs,
+            observer=watcher,
         )
     if json:
         show.as_json(result)

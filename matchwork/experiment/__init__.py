@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 from matchwork.packages import lazy_names
 
 if TYPE_CHECKING:
+    from matchwork.experiment.observer import Observer as Observer
     from matchwork.experiment.recipe import Recipe as Recipe
     from matchwork.experiment.recipe import load_recipe as load_recipe
     from matchwork.experiment.results import load_results as load_results
     from matchwork.experiment.results import results_table as results_table
     from matchwork.experiment.results import write_results_page as write_results_page
-    from matchwork.experiment.run import Observer as Observer
     from matchwork.experiment.run import run_recipe as run_recipe
 
 _HOMES = {
-    "Observer": "matchwork.experiment.run",
+    "Observer": "matchwork.experiment.observer",
     "Recipe": "matchwork.experiment.recipe",
     "load_recipe": "matchwork.experiment.recipe",
     "load_results": "matchwork.experiment.results",

@@ -23,8 +23,11 @@ _LIBRARIES = (
 def commit() -> str | None:
     """The commit of the working copy the code runs from, with `-dirty` when it was changed.
 
-    Ask when a run begins: by its end, the working copy may be another.
+    Ask when a run begins: by its end, the working copy may be another. Where the code runs
+    without its history, in a container say, MATCHWORK_COMMIT tells.
     """
+    if told := os.environ.get("MATCHWORK_COMMIT"):
+        return told
     folder = package_folder()
     try:
         name = _git(folder, "rev-parse", "--short=12", "HEAD")

@@ -19,6 +19,7 @@ from matchwork.rank.matcher import Matcher
 from matchwork.text import CorpusStatistics, LinkedWords, Tokenizer, WordTokenizer
 from matchwork.text.wordnet import require_wordnet
 from matchwork.train.samples import TrainingSet
+from matchwork.train.sampling import SAMPLERS
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,12 @@ class Prepared:
             max_query_length=recipe.text.max_query_length or None,
             max_document_length=recipe.text.max_document_length or None,
         )
+
+    def complete(self) -> None:
+        """Do now what else the first seed would do: processes can then share it."""
+        config = self.recipe.train
+        SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
+        self._statistics  # noqa: B018
 
     @cached_property
     def _statistics(self) -> CorpusStatistics:

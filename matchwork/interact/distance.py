@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from matchwork.interact.similarity import EPSILON, TINY, row_lengths
+from matchwork.interact.similarity import EPSILON, row_lengths
 
 Norm = Literal["matrix", "row"]
 
@@ -58,29 +58,33 @@ class _UnitDistance(torch.autograd.Function):
         difference = left / lengths[0][:, None, None]
         difference = difference.addcdiv_(right, lengths[1][:, None, None], value=-1)
         distance = row_lengths(difference.flatten(1))
-        ctx.save_for_backward(left, right, *lengths, difference, distance)
+        ctx.save_for_backward(left, right, *lengths, distance)
         return distance
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        left, right, *lengths, difference, distance = ctx.saved_tensors
-        outer = gradients[0] / distance.clamp_min(TINY**0.5)  # equal matrices: difference is 0
-        found: list[Tensor | None] = []
-        for needed, rows, length, sign in zip(
-            ctx.needs_input_grad, (left, right), lengths, (1.0, -1.0), strict=True
-        ):
-            found.append(_through_unit(rows, length, difference, sign * outer) if needed else None)
-        return found[0], found[1]
+        """With unit matrices u and v: `distance^2 = 2 - 2 u.v`, and v moves only across itself.
+
+        Hence d distance = -(u - (u.v) v) . d right / (distance |right|): a mixture of both
+        matrices, which needs no difference of theirs. Equal matrices pull nowhere, and a zero
+        matrix, which has no direction, neither pulls nor is pulled.
+        """
+        left, right, left_length, right_length, distance = ctx.saved_tensors
+        still = (distance == 0) | (left_length <= EPSILON) | (right_length <= EPSILON)
+        outer = (-gradients[0] / distance).masked_fill(still, 0.0)
+        cosine = 1 - distance.square() / 2
+        wanted = ctx.needs_input_grad
+        return (
+            _mixture(right, left, right_length, left_length, cosine, outer) if wanted[0] else None,
+            _mixture(left, right, left_length, right_length, cosine, outer) if wanted[1] else None,
+        )
 
 
-def _through_unit(rows: Tensor, length: Tensor, difference: Tensor, outer: Tensor) -> Tensor:
-    """Gradient of `outer * difference . (rows / length)` where `length` is that of `rows`.
-
-    A zero matrix gets none: it has no direction.
-    """
-    along = torch.linalg.vecdot(difference.flatten(1), rows.flatten(1).to(difference.dtype))
-    direct = (outer / length).masked_fill(length <= EPSILON, 0.0)
-    inward = -direct * along / length.square()
-    gradient = (difference * direct[:, None, None]).addcmul_(rows, inward[:, None, None])
-    return gradient.to(rows.dtype)
+def _mixture(
+    others: Tensor, rows: Tensor, other: Tensor, own: Tensor, cosine: Tensor, outer: Tensor
+) -> Tensor:
+    """`outer / own * (others / other - cosine * rows / own)`, as the type of `rows`."""
+    across = (outer / own / other)[:, None, None]
+    along = (-outer / own / own * cosine)[:, None, None]
+    return (others * across).addcmul_(rows, along).to(rows.dtype)

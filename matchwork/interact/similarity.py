@@ -1,6 +1,6 @@
 """How alike two words are."""
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -30,40 +30,58 @@ def cosine_table(left: Tensor, right: Tensor) -> Tensor:
     return table
 
 
-class _CosineTable(torch.autograd.Function):
-    """Divides the small table instead of the long texts, in the backward pass too.
+class Cosines(NamedTuple):
+    """A table of cosines, (..., m, n), and the lengths in it, (..., m, 1) and (..., 1, n)."""
 
-    Written by hand because autograd sends several copies of every text through memory, which
+    table: Tensor
+    left_lengths: Tensor
+    right_lengths: Tensor
+
+    @classmethod
+    def of(cls, left: Tensor, right: Tensor) -> Self:
+        """Divides the small table instead of the long texts."""
+        lengths = row_lengths(left).unsqueeze(-1), row_lengths(right).unsqueeze(-2)
+        scale = (lengths[0] * lengths[1]).clamp_min_(EPSILON)
+        return cls((left @ right.transpose(-1, -2)) / scale, *lengths)
+
+    def slopes(self, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """`weights`, `left_factors`, `right_factors` of the gradients of both texts.
+
+        They are `left_factors * left + weights @ right` and, with the transpose of `weights`,
+        `right_factors * right + weights' @ left`; a factor has the shape (..., rows, 1).
+        """
+        gradient = gradient.to(self.table.dtype)
+        scale = self.left_lengths * self.right_lengths
+        # d table = d(x.y) / scale - table * d(scale) / scale; a clamped scale does not move.
+        inward = (gradient * self.table).masked_fill_(scale < EPSILON, 0.0)
+        return (
+            gradient / scale.clamp_min_(EPSILON),
+            -inward.sum(-1, keepdim=True) / self.left_lengths.square().clamp_min_(TINY),
+            -(inward.sum(-2, keepdim=True) / self.right_lengths.square().clamp_min_(TINY)).mT,
+        )
+
+
+class _CosineTable(torch.autograd.Function):
+    """Written by hand because autograd sends several copies of every text through memory, which
     takes longer than the products.
     """
 
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor) -> Tensor:
-        lengths = row_lengths(left).unsqueeze(-1), row_lengths(right).unsqueeze(-2)
-        scale = lengths[0] * lengths[1]
-        table = (left @ right.transpose(-1, -2)) / scale.clamp_min(EPSILON)
-        ctx.save_for_backward(left, right, *lengths, table)
-        return table
+        cosines = Cosines.of(left, right)
+        ctx.save_for_backward(left, right, *cosines)
+        return cosines.table
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        left, right, left_lengths, right_lengths, table = ctx.saved_tensors
-        gradient = gradients[0].to(table.dtype)
-        scale = left_lengths * right_lengths
-        # d table = d(x.y) / scale - table * d(scale) / scale; a clamped scale does not move.
-        through_dots = gradient / scale.clamp_min(EPSILON)
-        through_lengths = -(gradient * table).masked_fill(scale < EPSILON, 0.0)
-        left_gradient = right_gradient = None
-        if ctx.needs_input_grad[0]:
-            shrink = through_lengths.sum(-1, keepdim=True) / left_lengths.square().clamp_min(TINY)
-            left_gradient = _accumulate(left, shrink, through_dots, right)
-        if ctx.needs_input_grad[1]:
-            shrink = through_lengths.sum(-2, keepdim=True) / right_lengths.square().clamp_min(TINY)
-            right_gradient = _accumulate(
-                right, shrink.transpose(-1, -2), through_dots.transpose(-1, -2), left
-            )
-        return left_gradient, right_gradient
+        left, right, *cosines = ctx.saved_tensors
+        weights, left_factors, right_factors = Cosines(*cosines).slopes(gradients[0])
+        wanted = ctx.needs_input_grad
+        return (
+            _accumulate(left, left_factors, weights, right) if wanted[0] else None,
+            _accumulate(right, right_factors, weights.mT, left) if wanted[1] else None,
+        )
 
 
 def _accumulate(rows: Tensor, factors: Tensor, weights: Tensor, others: Tensor) -> Tensor:

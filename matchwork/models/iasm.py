@@ -20,7 +20,7 @@ Departures and resolutions:
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +40,7 @@ from matchwork.interact import (
     row_agreements,
     row_distances,
 )
+from matchwork.interact.interactive_layers import Layers, Weights, interactive_layers, renewed
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 
@@ -84,14 +85,6 @@ class IASMConfig(ModelConfig):
                 f"gamma and delta must not be negative nor both zero, "
                 f"got {self.gamma} and {self.delta}"
             )
-
-
-class Layers(NamedTuple):
-    """Everything the stack computed; `matrices[t]` is A[t], m x n for even t, n x m for odd."""
-
-    matrices: list[Tensor]
-    queries: list[Tensor]
-    documents: list[Tensor]
 
 
 @register("iasm-static", update="static")
@@ -164,41 +157,23 @@ class IASM(MatchModel):
 
         `matrix` is A[0] with zeros at padding; `first_matrix` unless given.
         """
-        a = self.first_matrix(query, document) if matrix is None else matrix
-        q, d = query.vectors, document.vectors
-        q_rows, d_rows = (side.mask.unsqueeze(-1).to(a.dtype) for side in (query, document))
-        layers = Layers([], [q], [d])
-        for t in range(self.config.num_layers):
-            if t:
-                a = self._renewed(a, q, d)
-            layers.matrices.append(a)
-            q, d = (
-                _layer(a.transpose(1, 2), q, self.Wq[t], self.bq[t], d_rows),
-                _layer(a, d, self.Wd[t], self.bd[t], q_rows),
-            )
-            q_rows, d_rows = d_rows, q_rows
-            layers.queries.append(q)
-            layers.documents.append(d)
-        return layers
+        if matrix is None:
+            matrix = self.first_matrix(query, document)
+        weights = Weights(self.Wq, self.Wd, self.bq, self.bd)
+        return interactive_layers(matrix, query, document, weights, *self._renewal)
 
-    def _renewed(self, matrix: Tensor, query: Tensor, document: Tensor) -> Tensor:
-        """A[t+1] from A[t], Q[t+1] and D[t+1]: equation 3 (static) or 2 (dynamic).
-
-        Padded words have zero vectors, hence zero cosines: nothing needs a mask here.
-        """
-        turned = matrix.transpose(1, 2)
+    @property
+    def _renewal(self) -> tuple[float, float]:
+        """What a new matrix takes from new cosines and from the old one: eq. 3 (static) or 2."""
         if self.config.update == "static":
-            return turned
-        fresh = cosine_table(query, document)
-        return (self.config.beta * turned).add_(fresh, alpha=self.config.alpha)
+            return 0.0, 1.0
+        return self.config.alpha, self.config.beta
 
     def _tables(self, layers: Layers) -> list[Tensor]:
         """A[0] to A[L], all as query x document. A[L] enters only the CNN."""
-        last = self._renewed(layers.matrices[-1], layers.queries[-1], layers.documents[-1])
-        return [
-            matrix if t % 2 == 0 else matrix.transpose(1, 2)
-            for t, matrix in enumerate([*layers.matrices, last])
-        ]
+        alpha, beta = self._renewal
+        cosines = cosine_table(layers.by_query[-1], layers.by_document[-1]) if alpha else None
+        return [*layers.tables, renewed(layers.tables[-1], cosines, alpha, beta)]
 
     def distances(self, layers: Layers) -> tuple[Tensor, Tensor]:
         """Equation 8: the distances of the source and the target channel, shape (batch,)."""
@@ -209,11 +184,11 @@ class IASM(MatchModel):
         )
 
     def _channels(self, layers: Layers) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Each untouched text with what became of the other."""
-        source, target = layers.documents[-1], layers.queries[-1]
-        if self.config.num_layers % 2 == 0:
-            source, target = target, source
-        return (layers.queries[0], source), (layers.documents[0], target)
+        """Each untouched text with what stands in its place: the other one after an odd depth."""
+        return (
+            (layers.by_query[0], layers.by_query[-1]),
+            (layers.by_document[0], layers.by_document[-1]),
+        )
 
     def _evidence(self, query: Encoded, document: Encoded, layers: Layers) -> dict[str, Evidence]:
         """Every matrix; for each word how well it is matched, and its share of the distance."""
@@ -242,15 +217,3 @@ class IASM(MatchModel):
             f"{side}_agreement": WordWeights(weight * agreement, mask, side),
             f"{side}_distance": WordWeights(weight * shares, mask, side),
         }
-
-
-def _layer(weights: Tensor, rows: Tensor, projection: Tensor, bias: Tensor, mask: Tensor) -> Tensor:
-    """`relu(weights @ rows @ projection + bias) * mask`, projecting the shorter of both texts.
-
-    Padded words have no weights, so only the bias has to be kept away from them.
-    """
-    if weights.shape[-1] < weights.shape[-2]:
-        mixed = weights @ (rows @ projection)
-    else:
-        mixed = (weights @ rows) @ projection
-    return torch.relu_(mixed.addcmul_(mask.to(mixed.dtype), bias.to(mixed.dtype)))

@@ -27,6 +27,7 @@ from matchwork.config import build, to_table
 from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameError
 from matchwork.files import folder_beside, read_json, write_beside, write_json
 from matchwork.ordering import order
+from matchwork.packages import absent
 from matchwork.rank.ranking import rank
 from matchwork.registry import did_you_mean
 from matchwork.types import Document, Ranked, Run, Scores, TextPair
@@ -256,7 +257,8 @@ class BM25:
 
     def _engine(self, backend: str) -> Any:
         """bm25s over our weights: computed once, so that `score` and `search` cannot differ."""
-        import bm25s  # imports numba: half a second that `score` does not need
+        with absent("jax"):  # which bm25s would load, and which takes the whole GPU for itself
+            import bm25s  # imports numba: half a second that `score` does not need
 
         engine = bm25s.BM25(method="lucene", dtype="float64", backend=backend)
         engine.scores = {

@@ -22,7 +22,8 @@ Tokens = TokenTable | DeviceTokens
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
 # Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
 CPU_BATCH = (8_192, 256)
-GPU_BATCH = (8_192, 256)  # for every GiB of its memory
+GPU_BATCH = (8_192, 256)  # for every GiB of its memory, up to
+BUSY_GIB = 32  # beyond which nothing gets faster, and others may need the rest
 
 
 class Truncation(NamedTuple):
@@ -139,7 +140,7 @@ class Matcher:
         tokens, pairs = CPU_BATCH
         if self.device.type == "cuda":
             size = torch.cuda.get_device_properties(self.device).total_memory
-            tokens, pairs = (limit * max(1, size >> 30) for limit in GPU_BATCH)
+            tokens, pairs = (limit * min(max(1, size >> 30), BUSY_GIB) for limit in GPU_BATCH)
         return self.max_tokens or tokens, self.max_pairs or pairs
 
     def save(self, path: str | Path, card: str | None = None) -> None:

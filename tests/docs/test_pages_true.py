@@ -18,6 +18,7 @@ from matchwork.experiment.recipe import (
     TextSection,
     VectorsSection,
 )
+from matchwork.experiment.results import by_condition
 from matchwork.models import MODELS
 from matchwork.train import TrainConfig
 
@@ -123,12 +124,15 @@ def test_the_numbers_of_a_model_come_from_their_results():
     rows = tables(ROOT / "docs/models/iasm.md")["Our numbers"]
     assert rows
     for recipe, measure, *written in rows:
-        path = recipe.partition("(")[2].strip(")").removeprefix("../../")
+        path, _, condition = recipe.partition("(../../")[2].partition(")")
         result = json.loads((ROOT / path).read_text())
-        fused = result["systems"][f"BM25 + {result['model']}"][measure]
+        measured = by_condition(result)[condition.removeprefix(", ")]
+        alone = measured["measures"][measure]
+        fused = measured["systems"][f"BM25 + {result['model']}"][measure]
         expected = [
-            f"{result['systems']['BM25'][measure]['mean']:.4f}",
-            f"{result['measures'][measure]['mean']:.4f}",
+            f"{measured['systems']['BM25'][measure]['mean']:.4f}",
+            f"{alone['mean']:.4f}",
+            "–" if alone["paper"] is None else f"{alone['paper']:.4f}",
             f"{fused['mean']:.4f}",
             f"{fused['p_holm']:.4f}",
             str(len(result["seeds"])),

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from matchwork.data.check.report import FirstStage, Orders
 from matchwork.data.dataset import Split
 from matchwork.ordering import order
+from matchwork.packages import absent
 
 DEPTHS = (10, 100, 1000)
 MAX_SEARCHES = 2000
@@ -23,7 +24,8 @@ class Search:
     """BM25 over the documents of one split or collection, no stop words, no stemming."""
 
     def __init__(self, documents: Mapping[str, str]) -> None:
-        import bm25s
+        with absent("jax"):  # see rank/bm25.py
+            import bm25s
 
         self.ids = list(documents)
         self.positions = {document: position for position, document in enumerate(self.ids)}

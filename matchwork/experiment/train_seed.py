@@ -1,0 +1,86 @@
+"""One seed of a recipe: train it, measure it, keep what it gave."""
+
+import time
+from pathlib import Path
+
+import torch
+
+from matchwork.data import write_run
+from matchwork.experiment.card import model_card
+from matchwork.experiment.condition import Condition
+from matchwork.experiment.observer import Observer
+from matchwork.experiment.prepare import Prepared
+from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
+from matchwork.files import write_json
+from matchwork.rank.matcher import Matcher
+from matchwork.rank.pipeline import choose_weight, fuse
+from matchwork.train.fitting import fit
+from matchwork.train.validate import Validator, calibrate
+from matchwork.types import Run
+
+OUTCOME = "outcome.json"  # written last: where it lies, the seed is finished
+
+
+def train_seed(
+    prepared: Prepared, seed: int, folder: Path, resume: bool, observer: Observer
+) -> None:
+    """Train, calibrate on dev, measure on test; `folder` receives all of it."""
+    recipe, began = prepared.recipe, time.monotonic()
+    seeds = recipe.run.seeds
+    observer.stage(f"training seed {seed} ({seeds.index(seed) + 1} of {len(seeds)})")
+    matcher = prepared.matcher(seed)
+    trained = fit(
+        matcher.model,
+        prepared.samples,
+        recipe.train,
+        seed=seed,
+        validate=Validator(prepared.main.dev, matcher),
+        folder=folder / "training",
+        resume=resume,
+        progress=observer.bar,
+        on_epoch=lambda record: observer.epoch(seed, record),
+    )
+    if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
+        matcher.to("cuda")
+    observer.stage(f"calibrating seed {seed} on {recipe.data.dev}")
+    dev_run = calibrate(matcher, prepared.main.dev)
+    outcome = SeedOutcome(
+        seed=seed,
+        best_epoch=trained.best_epoch,
+        dev=trained.best_value,
+        history=trained.history,
+        cut_texts=prepared.samples.documents.num_cut_texts + prepared.samples.queries.num_cut_texts,
+        cut_tokens=prepared.samples.documents.num_cut_tokens
+        + prepared.samples.queries.num_cut_tokens,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, condition in prepared.conditions.items():
+        where = "" if condition is prepared.main else f", {name}"
+        observer.stage(f"measuring seed {seed} on {condition.section.data.test}{where}")
+        known = dev_run if condition is prepared.main else None
+        outcome.conditions[name] = _measure(condition, matcher, folder, observer, known)
+    outcome.seconds = time.monotonic() - began
+    matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
+    write_json(folder / OUTCOME, outcome.to_json())
+
+
+def _measure(
+    condition: Condition,
+    matcher: Matcher,
+    folder: Path,
+    observer: Observer,
+    dev_run: Run | None,
+) -> ConditionOutcome:
+    """The matcher alone and, for a ranking, fused with BM25; the run is kept in `folder`."""
+    test, dev, baseline = condition.test, condition.dev, condition.baseline
+    run = test.run(matcher, observer.progress)
+    write_run(folder / condition.run_file, run, tag=matcher.name)
+    outcome = ConditionOutcome({matcher.name: test.evaluate(run, matcher.calibration)})
+    if test.task == "ranking":
+        measure, protocol = dev.measures[0], dev.protocol
+        ours = dev_run or dev.run(matcher)
+        weight = choose_weight(ours, baseline.dev, dev.split.qrels, measure, protocol)
+        fused = fuse(run, baseline.test, weight)
+        outcome.evaluations[f"BM25 + {matcher.name}"] = test.evaluate(fused)
+        outcome.weight = weight
+    return outcome
