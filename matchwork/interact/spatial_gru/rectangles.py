@@ -20,7 +20,8 @@ def flip_rectangle(inputs: Tensor, lengths: Tensor) -> Tensor:
     """
     rows, columns = inputs.shape[1:3]
     own = torch.arange(rows * columns, device=lengths.device).view(rows, columns)
-    corner = (lengths[:, 0] - 1) * columns + lengths[:, 1] - 1
+    height, width = lengths[:, 0].clamp_max(rows), lengths[:, 1].clamp_max(columns)
+    corner = (height - 1) * columns + width - 1
     mirrored = corner[:, None, None] - own
     inside = rectangle_mask(lengths, rows, columns)
     item = torch.arange(len(inputs), device=lengths.device)[:, None, None] * (rows * columns)
@@ -46,8 +47,9 @@ def corner_states(states: Tensor, lengths: Tensor) -> Tensor:
         return states.sum((2, 3)).transpose(0, 1).reshape(batch, directions * units)
     item = torch.arange(batch, device=states.device)
     # The cell chosen for an empty text lies outside its rectangle, where states are zero.
-    row, column = (lengths.to(states.device, torch.int64) - 1).clamp_min(0).unbind(-1)
-    return states[:, item, row, column].transpose(0, 1).reshape(batch, directions * units)
+    row, column = (lengths.to(states.device, torch.int64) - 1).unbind(-1)
+    corners = states[:, item, row.clamp(0, rows - 1), column.clamp(0, columns - 1)]
+    return corners.transpose(0, 1).reshape(batch, directions * units)
 
 
 class _Rearrange(torch.autograd.Function):

@@ -214,3 +214,11 @@ def test_corners_of_a_grid_without_cells_are_zero() -> None:
     corners = corner_states(spatial_gru(torch.ones(3, 0, 5, 2).double(), lengths, weights), lengths)
     assert torch.equal(corners, torch.zeros(3, 6, dtype=torch.float64))
     corners.sum().backward()  # type: ignore[no-untyped-call]
+
+
+def test_lengths_past_the_grid_count_as_its_own() -> None:
+    """On a GPU nobody looks at lengths, and an index past the end would be fatal there."""
+    grid, true = random_grid(torch.tensor([[4, 5], [4, 5]])), torch.tensor([[4, 5], [4, 3]])
+    past = torch.tensor([[7, 99], [9, 3]])
+    assert torch.equal(flip_rectangle(grid, past), flip_rectangle(grid, true))
+    assert torch.equal(corner_states(grid[None], past), corner_states(grid[None], true))
