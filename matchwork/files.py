@@ -12,6 +12,12 @@ from typing import IO, Any
 from matchwork.errors import DataError, OutputError
 
 
+def user_cache() -> Path:
+    """Where this platform's users keep what can be made again; not created here."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "matchwork"
+
+
 def _explain(path: Path, error: OSError) -> OutputError:
     reason = error.strerror or str(error)
     return OutputError(

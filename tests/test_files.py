@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from matchwork.errors import DataError, OutputError
-from matchwork.files import folder_beside, read_json, write_beside, write_json, write_text
+from matchwork.files import (
+    folder_beside,
+    read_json,
+    user_cache,
+    write_beside,
+    write_json,
+    write_text,
+)
 
 OWN = ("old", "new", "first", "second", "half")
 
@@ -193,3 +200,9 @@ def test_broken_json_names_the_line(tmp_path: Path) -> None:
         read_json(path)
     with pytest.raises(DataError, match=r"none\.json: cannot read: No such file"):
         read_json(tmp_path / "none.json")
+
+
+def test_cache_folder_follows_the_platform(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert user_cache() == tmp_path / "matchwork"
+    assert not user_cache().exists()

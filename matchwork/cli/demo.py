@@ -9,18 +9,29 @@ from matchwork.cli import show
 from matchwork.cli.options import Json, examples
 
 if TYPE_CHECKING:
-    from matchwork.demo import DemoResult
+    from matchwork.demo import DemoResult, LCSDemo
 
-EXAMPLES = examples("matchwork demo", "matchwork demo --out somewhere --json")
+EXAMPLES = examples(
+    "matchwork demo", "matchwork demo --out somewhere --json", "matchwork demo --lcs"
+)
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for matcher, report and picture.")] = Path(
         "matchwork-demo"
     ),
+    lcs: Annotated[
+        bool,
+        typer.Option(
+            "--lcs", help="Instead: Match-SRNN learns to count common subsequences, and shows how."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Build a data set, train a matcher, compare it with BM25, explain and save it (minutes)."""
+    if lcs:
+        _lcs(out, json)
+        return
     with show.working("starting"):
         from matchwork.cli.watch import Watcher
         from matchwork.demo import run_demo
@@ -31,6 +42,39 @@ def demo(
         show.as_json(_to_json(result))
     else:
         _print(result)
+
+
+def _lcs(out: Path, json: bool) -> None:
+    with show.working("starting"):
+        from matchwork.cli.watch import Watcher
+        from matchwork.demo import run_lcs_demo
+
+    with Watcher(quiet=json) as watcher:
+        result = run_lcs_demo(out, watcher)
+    if json:
+        show.as_json(result.to_json())
+    else:
+        _print_lcs(result)
+
+
+def _print_lcs(result: "LCSDemo") -> None:
+    from matchwork.demo.lcs_report import CAPTIONS, figure_rows, grid_texts, path_line
+
+    header = ["figure", "mean ± deviation", *(f"seed {seed}" for seed in result.figures)]
+    num_pairs = len(result.dataset["test"].queries)
+    show.table(header, figure_rows(result), title=f"LCS, {num_pairs:,} test pairs")
+    for name, rows in grid_texts(result.grid).items():
+        cells = [[letter, *row] for letter, row in zip(result.grid.query, rows, strict=True)]
+        show.table(["", *result.grid.document], cells, title=CAPTIONS[name])
+    show.line(f"Path back: {path_line(result.grid)}")
+    show.line()
+    show.line(f"matcher  {result.matcher_folder}")
+    show.line(f"report   {result.report}")
+    show.line(f"Done in {result.seconds:.0f} s. Next:")
+    query, document = (" ".join(side) for side in (result.grid.query, result.grid.document))
+    show.line(
+        f"  matchwork explain {result.matcher_folder} --query '{query}' --document '{document}'"
+    )
 
 
 def _to_json(result: "DemoResult") -> dict[str, Any]:

@@ -175,10 +175,10 @@ def evaluation_header(with_baseline: bool) -> list[str]:
 
 def conditions(evaluations: "Mapping[str, Evaluation]") -> str:
     """What the numbers are over."""
-    from matchwork.evaluate import CLASSIFICATION
+    from matchwork.evaluate import task_of
 
     first = next(iter(evaluations.values()))
-    if set(first.values) <= set(CLASSIFICATION):
+    if task_of(next(iter(first.values))) != "ranking":
         return f"{first.num_queries:,} pairs"
     ties = ", ".join(f"{name} {found.num_ties:,}" for name, found in evaluations.items())
     return (

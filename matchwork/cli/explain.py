@@ -68,6 +68,7 @@ def _print(explanation: "Explanation", top_k: int) -> None:
         return
     _print_pairs(explanation, top_k)
     _print_layers(explanation)
+    _print_paths(explanation)
     _print_words(explanation, top_k)
 
 
@@ -94,6 +95,15 @@ def _print_layers(explanation: "Explanation") -> None:
     if rows:
         header = ["layer", "mean", "spread", "strongest pair", "value"]
         show.table(header, rows, title="How word matching changes from layer to layer")
+
+
+def _print_paths(explanation: "Explanation") -> None:
+    """The words that the matching path aligns, where the model walks along one."""
+    from matchwork.explain import matching_paths
+
+    for path in matching_paths(explanation):
+        rows: list[list[show.Cell]] = [list(pair) for pair in path.aligned(explanation)]
+        show.table(["query", "document", "interaction"], rows, title=path.title)
 
 
 def _print_words(explanation: "Explanation", top_k: int) -> None:

@@ -10,8 +10,9 @@ from matchwork.cli.evaluate import describe_evaluation
 from matchwork.cli.progress import scoring
 from matchwork.cli.scorers import is_bm25, open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
+from matchwork.data.dataset import Task
 from matchwork.errors import ConfigError
-from matchwork.evaluate import CLASSIFICATION, Comparison, Evaluation, canonical, compare_all
+from matchwork.evaluate import Comparison, Evaluation, compare_all, task_of
 from matchwork.rank import Calibration, Matcher
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.rank.pipeline import fuse
@@ -36,35 +37,42 @@ class Question:
     def read(self) -> tuple[Dataset, MeasuredSplit]:
         """The data set and the split in question; the measures decide the task."""
         with show.working(f"reading {self.dataset}"):
-            wanted = None if self._classifies() else [self.split]
+            wanted = [self.split] if self._task() == "ranking" else None
             dataset = load(
                 self.dataset, self.data_root, wanted, columns=self.columns, **self.options
             )
         return dataset, self._measured(dataset, self.split)
 
-    def calibrate(self, dataset: Dataset, run_of: Any) -> Calibration | None:
-        """A threshold for BM25 from dev; None (from the split itself) where there is no dev."""
-        if not self._classifies() or self.split == "dev" or "dev" not in dataset.splits:
-            return None
-        dev = self._measured(dataset, "dev")
-        return Calibration.fit(*dev.scored_pairs(run_of(dev)))
+    def baseline(self, dataset: Dataset, measured: MeasuredSplit) -> tuple[Run, Evaluation]:
+        """BM25 with the threshold or the line that fits dev (the split itself without a dev)."""
+        run = _bm25_run(measured)
+        if measured.task == "ranking":
+            return run, measured.evaluate(run)
+        dev, dev_run = measured, run
+        if self.split != "dev" and "dev" in dataset.splits:
+            dev = self._measured(dataset, "dev")
+            dev_run = _bm25_run(dev)
+        if measured.task == "regression":
+            run = dev.fit_line(dev_run)(run)
+            return run, measured.evaluate(run)
+        return run, measured.evaluate(run, Calibration.fit(*dev.scored_pairs(dev_run)))
 
-    def _classifies(self) -> bool:
+    def _task(self) -> Task:
         if self.measures is None:
-            return self.dataset in CATALOGUE and CATALOGUE[self.dataset].task == "classification"
-        kinds = {canonical(measure) in CLASSIFICATION for measure in self.measures}
-        if len(kinds) > 1:
+            return CATALOGUE[self.dataset].task if self.dataset in CATALOGUE else "ranking"
+        tasks = sorted({task_of(measure) for measure in self.measures})
+        if len(tasks) > 1:
             raise ConfigError(
-                f"--measures {','.join(self.measures)}: ranking and classification do not mix"
+                f"--measures {','.join(self.measures)}: {' and '.join(tasks)} do not mix"
             )
-        return kinds == {True}
+        return tasks[0]
 
     def _measured(self, dataset: Dataset, split: str) -> MeasuredSplit:
         return MeasuredSplit(
             dataset[split],
             self.protocol or dataset.protocol,
             self.measures or dataset.measures,
-            "classification" if self._classifies() else "ranking",
+            self._task(),
             self.depth or None,
         )
 
@@ -113,11 +121,8 @@ def measure(matcher: str, question: Question, weight: float | None) -> Answer:
     opened = None if is_bm25(matcher) else open_matcher(matcher)
     if opened is not None and measured.task == "classification" and opened.calibration is None:
         raise ConfigError(f"{matcher} has no calibration to classify by; train it with a dev split")
-    baseline = _bm25_run(measured)
-    runs = {BASELINE: baseline}
-    evaluations = {
-        BASELINE: measured.evaluate(baseline, question.calibrate(dataset, _bm25_run)),
-    }
+    baseline, found = question.baseline(dataset, measured)
+    runs, evaluations = {BASELINE: baseline}, {BASELINE: found}
     if opened is not None:
         name = opened.name
         with scoring() as progress:

@@ -10,7 +10,7 @@ from matchwork.registry import did_you_mean
 from matchwork.types import Qrels, Run
 
 Protocol: TypeAlias = Literal["raw", "has-positive", "clean"]
-Task: TypeAlias = Literal["ranking", "classification"]
+Task: TypeAlias = Literal["ranking", "classification", "regression"]
 
 
 class LabelledPair(NamedTuple):
@@ -30,7 +30,8 @@ class Split:
     `candidates` maps each query to the documents ranked for it; None means that every query
     ranks the whole of `documents` (a collection, searched by a first stage). `first_stage` holds
     the scores the data set itself comes with, for interpolation. Judgements may speak of documents
-    that are not here: measures such as AP divide by all relevant ones.
+    that are not here: measures such as AP divide by all relevant ones. A label divided by
+    `label_scale` is the score that a regression aims at.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Split:
     qrels: Qrels
     candidates: Mapping[str, tuple[str, ...]] | None = None
     first_stage: Run | None = None
+    label_scale: float = 1.0
 
     def label(self, query_id: str, document_id: str) -> int:
         """The grade of a document for a query, 0 when it was not judged."""

@@ -3,6 +3,7 @@
 from matchwork.data import sources
 from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts
 from matchwork.data.dataset import Dataset
+from matchwork.data.lcs import lcs
 from matchwork.data.toy import toy
 
 CLASSIFICATION = ("Accuracy", "macro-F1", "F1")
@@ -66,11 +67,13 @@ CATALOGUE.add(
             "test": Counts(2000, 3308, 3308, documents=27413),
         },
         measures=("P@1", "RR", "AP"),
-        options={"pool": ("pool500", "pool100", "full"), "insert_truth": (False, True)},
+        options={"pool": ("pool500", "pool100", "five", "full"), "insert_truth": (False, True)},
         licence="as is, research only",
         citation="Feng et al.: Applying deep learning to answer selection, ASRU 2015",
         notes="Official Solr pools; 375 of 2,000 test pools of 500 lack every answer unless "
-        "insert_truth adds them. V1 papers report P@1 on pools that contain the truth.",
+        "insert_truth adds them. V1 papers report P@1 on pools that contain the truth. "
+        "pool=five is the first answer of each question and four drawn from BM25's best 1,000 "
+        "for that answer.",
     ),
 )
 
@@ -191,6 +194,20 @@ CATALOGUE.add(
         measures=("RR", "Success@1", "Success@10"),
         licence="that of each package; made on your machine, never shipped",
         notes="Needs no download; its size depends on what is installed.",
+    ),
+)
+
+CATALOGUE.add(
+    "lcs",
+    CatalogueEntry(
+        title="Pairs of random strings and the length of their longest common subsequence",
+        build=lcs,
+        splits={"train": None, "dev": None, "test": None},
+        task="regression",
+        measures=("MSE", "Exact"),
+        licence="Apache-2.0",
+        citation="Wan et al.: Match-SRNN, IJCAI 2016",
+        notes="Letters A to J, both lengths uniform in 1..10; the target is LCS / 10.",
     ),
 )
 

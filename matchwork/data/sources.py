@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from matchwork.data.collection import (
+    Pools,
     chosen,
     collection_split,
     insert_truth,
@@ -72,22 +73,32 @@ def microblog(folder: Path, names: Sequence[str], options: Options) -> dict[str,
 def insuranceqa(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
     """Questions over one shared set of answers, ranked in pools or among all of them.
 
-    Training pools are always the 100 candidates with the truth inserted: without an answer in
-    it a pool teaches nothing.
+    `pool="five"` makes short lists of an answer and four that BM25 finds alike, training too.
+    Other training pools are always the 100 candidates with the truth inserted: without an answer
+    in it a pool teaches nothing.
     """
     answers = read_texts(need_table(folder, "corpus"))
+    lists = None
+    if options["pool"] == "five":
+        from matchwork.data.short_lists import ShortLists  # SciPy is slow to import
+
+        lists = ShortLists(answers)
     splits = {}
     for name in names:
         queries = read_texts(need_table(folder, f"queries.{name}"), "query")
         qrels = read_qrels(folder / f"qrels.{name}.txt")
-        pool = "pool100" if name == "train" else options["pool"]
-        pools = None
-        if pool != "full":
-            pools = read_pools(need_table(folder, f"{pool}.{name}"))
-            if name == "train" or options["insert_truth"]:
-                pools = insert_truth(pools, qrels)
+        pools = lists.draw(qrels) if lists else _official_pools(folder, name, options, qrels)
         splits[name] = collection_split(name, queries, answers, qrels, pools, source=folder)
     return splits
+
+
+def _official_pools(folder: Path, name: str, options: Options, qrels: Qrels) -> Pools | None:
+    if name == "train":
+        return insert_truth(read_pools(need_table(folder, "pool100.train")), qrels)
+    if options["pool"] == "full":
+        return None
+    pools = read_pools(need_table(folder, f"{options['pool']}.{name}"))
+    return insert_truth(pools, qrels) if options["insert_truth"] else pools
 
 
 def pubmed(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:

@@ -3,14 +3,16 @@
 from matchwork.evaluate.classification import evaluate_classification
 from matchwork.evaluate.comparison import Comparison, compare, compare_all
 from matchwork.evaluate.evaluate import Evaluation, evaluate
-from matchwork.evaluate.measures import CLASSIFICATION, canonical
+from matchwork.evaluate.measures import CLASSIFICATION, REGRESSION, canonical, gain, task_of
 from matchwork.evaluate.protocol import PROTOCOLS
+from matchwork.evaluate.regression import evaluate_regression
 from matchwork.evaluate.significance import bootstrap_interval, holm, permutation_test
 from matchwork.packages import make_callable
 
 __all__ = [
     "CLASSIFICATION",
     "PROTOCOLS",
+    "REGRESSION",
     "Comparison",
     "Evaluation",
     "bootstrap_interval",
@@ -19,8 +21,11 @@ __all__ = [
     "compare_all",
     "evaluate",
     "evaluate_classification",
+    "evaluate_regression",
+    "gain",
     "holm",
     "permutation_test",
+    "task_of",
 ]
 
 make_callable(__name__)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from matchwork.errors import DataError
 from matchwork.evaluate.evaluate import Evaluation
-from matchwork.evaluate.measures import canonical
+from matchwork.evaluate.measures import canonical, gain
 from matchwork.evaluate.significance import holm, permutation_test
 
 
@@ -26,18 +26,18 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """How much better than the baseline."""
+        """How much more than the baseline; of an error, less is better."""
         return self.value - self.baseline
 
     @property
     def wins(self) -> int:
         """Queries on which the system is better."""
-        return sum(change > 0 for change in self.changes.values())
+        return sum(gain(self.measure, change) > 0 for change in self.changes.values())
 
     @property
     def losses(self) -> int:
         """Queries on which the baseline is better."""
-        return sum(change < 0 for change in self.changes.values())
+        return sum(gain(self.measure, change) < 0 for change in self.changes.values())
 
     @property
     def ties(self) -> int:
@@ -45,12 +45,13 @@ class Comparison:
         return len(self.changes) - self.wins - self.losses
 
     def biggest_wins(self, num: int = 5) -> list[tuple[str, float]]:
-        """The queries that gained most, with their gain."""
-        return [item for item in self.changes.items() if item[1] > 0][:num]
+        """The queries that gained most, with their change."""
+        return [item for item in self.changes.items() if gain(self.measure, item[1]) > 0][:num]
 
     def biggest_losses(self, num: int = 5) -> list[tuple[str, float]]:
-        """The queries that lost most, with their (negative) change."""
-        return [item for item in reversed(self.changes.items()) if item[1] < 0][:num]
+        """The queries that lost most, with their change."""
+        worst_first = reversed(self.changes.items())
+        return [item for item in worst_first if gain(self.measure, item[1]) < 0][:num]
 
 
 def compare(
@@ -117,4 +118,4 @@ def _changes(measure: str, system: Evaluation, baseline: Evaluation) -> dict[str
     before = baseline.per_query.get(measure, {})
     after = system.per_query.get(measure, {})
     changes = {query: after[query] - value for query, value in before.items()}
-    return dict(sorted(changes.items(), key=lambda change: (-change[1], change[0])))
+    return dict(sorted(changes.items(), key=lambda change: (-gain(measure, change[1]), change[0])))

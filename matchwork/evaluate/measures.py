@@ -2,12 +2,15 @@
 
 Ranking measures are those of ir-measures that trec_eval computes and that are averaged over
 queries. Classification measures are our own three: `Accuracy`, `F1` (of the positive class, 1)
-and `macro-F1` (the unweighted mean of the F1 of every class).
+and `macro-F1` (the unweighted mean of the F1 of every class). So are those of regression: `MSE`
+(mean squared error, the only measure of which less is better) and `Exact` (the share of scores
+that round to their label).
 """
 
 import ast
 import re
 from functools import cache
+from typing import Literal, TypeAlias
 
 import ir_measures
 from ir_measures.measures.base import MeanAgg, Measure
@@ -16,6 +19,8 @@ from matchwork.errors import ConfigError, UnknownNameError
 from matchwork.registry import did_you_mean
 
 CLASSIFICATION = ("Accuracy", "F1", "macro-F1")
+REGRESSION = ("MSE", "Exact")
+Task: TypeAlias = Literal["ranking", "classification", "regression"]
 
 _ALIASES = {"S": "Success", "Hit": "Success", "Hits": "Success", "Acc": "Accuracy"}
 _SHAPE = re.compile(r"(?P<name>[^@()]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>[\d.]+))?")
@@ -34,7 +39,7 @@ def _known() -> dict[str, Measure]:
 
 
 def _unknown(name: str) -> UnknownNameError:
-    known = {*_known(), *CLASSIFICATION, "P@1", "RR@10", "nDCG@10", "Success@1"}
+    known = {*_known(), *CLASSIFICATION, *REGRESSION, "P@1", "RR@10", "nDCG@10", "Success@1"}
     return UnknownNameError(f"no measure named {name!r}; {did_you_mean(name, known)}")
 
 
@@ -44,8 +49,8 @@ def ranking_measure(name: str) -> Measure:
     shape = _SHAPE.fullmatch(name.strip())
     base = _ALIASES.get(shape["name"], shape["name"]) if shape else name
     if shape is None or base not in _known():
-        if base in CLASSIFICATION:
-            raise ConfigError(f"{name!r} measures classification, not ranking; try 'AP' or 'RR'")
+        if base in (*CLASSIFICATION, *REGRESSION):
+            raise ConfigError(f"{name!r} measures {task_of(name)}, not ranking; try 'AP' or 'RR'")
         raise _unknown(name)
     measure = _known()[base]
     try:
@@ -75,4 +80,17 @@ def classification_measure(name: str) -> str:
 def canonical(name: str) -> str:
     """The name a measure prints as: `MRR@10` is `RR@10`, `MAP` is `AP`."""
     base = _ALIASES.get(name.strip(), name.strip())
-    return base if base in CLASSIFICATION else str(ranking_measure(name))
+    return base if base in (*CLASSIFICATION, *REGRESSION) else str(ranking_measure(name))
+
+
+def task_of(name: str) -> Task:
+    """What a measure measures."""
+    own = canonical(name)
+    if own in REGRESSION:
+        return "regression"
+    return "classification" if own in CLASSIFICATION else "ranking"
+
+
+def gain(name: str, difference: float) -> float:
+    """How much better a value is that is larger by `difference`: of an error, less is better."""
+    return -difference if canonical(name) == "MSE" else difference

@@ -67,6 +67,9 @@ class Condition:
         calibration = None
         if self.test.task == "classification":
             calibration = Calibration.fit(*self.dev.scored_pairs(dev))
+        elif self.test.task == "regression":
+            line = self.dev.fit_line(dev)
+            dev, test = line(dev), line(test)
         return Baseline(dev, test, self.test.evaluate(test, calibration))
 
     def to_json(self) -> dict[str, Any]:

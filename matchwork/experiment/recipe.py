@@ -14,7 +14,7 @@ from matchwork.data.catalogue import CATALOGUE
 from matchwork.data.dataset import Task
 from matchwork.data.formats import Columns
 from matchwork.errors import ConfigError, DataError
-from matchwork.evaluate import CLASSIFICATION, PROTOCOLS, canonical
+from matchwork.evaluate import CLASSIFICATION, PROTOCOLS, REGRESSION, canonical, task_of
 from matchwork.experiment.links import LinksSection, check_links, model_with_links
 from matchwork.experiment.text_sections import TextSection, VectorsSection, check_vectors
 from matchwork.models import MODELS, ModelConfig
@@ -283,15 +283,19 @@ def _check_data(data: DataSection, where: str) -> None:
 
 def check_measures(recipe: Recipe, task: Task, where: str) -> None:
     """Whether what is measured fits the data; of a path this is known once it is read."""
-    examples = ", ".join(CLASSIFICATION) if task == "classification" else "AP, RR or nDCG@10"
+    examples = {
+        "ranking": "AP, RR or nDCG@10",
+        "classification": ", ".join(CLASSIFICATION),
+        "regression": ", ".join(REGRESSION),
+    }
     for key, names in (
         ("data.measures", recipe.data.measures),
         ("train.dev_measure", (recipe.train.dev_measure,)),
         *((f"also.{name}.measures", also.data.measures) for name, also in recipe.also.items()),
     ):
         for name in names:
-            if (canonical(name) in CLASSIFICATION) != (task == "classification"):
+            if task_of(name) != task:
                 raise ConfigError(
                     f"{where}: {key} = {name!r} does not measure {task}, which is the task of "
-                    f"{recipe.data.name}; use {examples}"
+                    f"{recipe.data.name}; use {examples[task]}"
                 )

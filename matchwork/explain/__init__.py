@@ -3,8 +3,15 @@
 from matchwork.explain.contributions import Contributions, contributions, sum_line
 from matchwork.explain.explanation import Explanation, WordPair, WordWeight, explain
 from matchwork.explain.export import save
-from matchwork.explain.heat_maps import heat_map, heat_maps, layer_strip, outstanding_strip
+from matchwork.explain.heat_maps import (
+    gate_strip,
+    heat_map,
+    heat_maps,
+    layer_strip,
+    outstanding_strip,
+)
 from matchwork.explain.layers import LayerSummary, layer_summaries
+from matchwork.explain.paths import MatchingPath, matching_paths
 from matchwork.explain.picture import picture
 from matchwork.explain.report import (
     Figure,
@@ -29,6 +36,7 @@ __all__ = [
     "Heading",
     "Highlight",
     "LayerSummary",
+    "MatchingPath",
     "Paragraph",
     "Section",
     "Table",
@@ -40,11 +48,13 @@ __all__ = [
     "curve",
     "evidence_title",
     "explain",
+    "gate_strip",
     "heat_map",
     "heat_maps",
     "layer_strip",
     "layer_summaries",
     "layer_title",
+    "matching_paths",
     "outstanding_strip",
     "picture",
     "report_html",

@@ -112,7 +112,10 @@ class Explanation:
         return f"Strongest value of each word: {evidence_title(name).lower()}", strongest
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, enough to make an equal explanation."""
+        """Plain values, enough to make an equal explanation; its paths come on top."""
+        from matchwork.explain.paths import matching_paths
+
+        paths = [path.to_json(self) for path in matching_paths(self)]
         return {
             "query": self.query,
             "document": self.document,
@@ -126,6 +129,7 @@ class Explanation:
                 name: {"side": weight.side, "values": weight.values.tolist()}
                 for name, weight in self.weights.items()
             },
+            **({"paths": paths} if paths else {}),
         }
 
     @classmethod

@@ -9,6 +9,7 @@ from matchwork.explain.drawing import to_png, to_svg
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.heat_maps import heat_maps
 from matchwork.explain.layers import layer_summaries
+from matchwork.explain.paths import matching_paths
 from matchwork.explain.picture import picture, stack
 from matchwork.explain.report import (
     Cell,
@@ -50,6 +51,7 @@ def _write_html(explanation: Explanation, path: Path) -> None:
         sections += [Heading("Which words carried the match"), Figure(bars)]
         sections += [_contribution_table(side) for side in contributions(explanation)]
         sections += [Paragraph(line) for line in [sum_line(explanation)] if line]
+    sections += _path_tables(explanation)
     maps = heat_maps(explanation, MAX_PAGE_WORDS)
     if maps:
         sections += [
@@ -63,6 +65,15 @@ def _write_html(explanation: Explanation, path: Path) -> None:
 def _contribution_table(side: Contributions) -> Table:
     rows: list[list[Cell]] = [[label, *values] for label, values in side.rows(MAX_BARS)]
     return Table([side.side, *side.kinds], rows)
+
+
+def _path_tables(explanation: Explanation) -> list[Section]:
+    """The words that each matching path aligns, where the model walks along one."""
+    tables: list[Section] = [
+        Table(["query", "document", "interaction"], path.aligned(explanation), path.title)
+        for path in matching_paths(explanation)
+    ]
+    return [Heading("Which words the matching path aligns"), *tables] if tables else []
 
 
 def _layer_table(explanation: Explanation) -> list[Section]:

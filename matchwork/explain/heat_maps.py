@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from matchwork.explain.explanation import Explanation, Side, Values
 from matchwork.explain.layers import LayerSummary, layer_names, layer_summaries
+from matchwork.explain.paths import GATES, INTERACTION, MatchingPath, matching_paths
 from matchwork.explain.titles import evidence_title
 from matchwork.ordering import order
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 CELL = 18  # pixels: the smallest square whose label can be read
 MAX_WORDS = 50  # per side, in a picture that has to fit a page
 PAGE, PANEL = 1000, 230  # pixels: width of a row of layers; least width of one, for its title
+FORWARD, REVERSE = "#c2185b", "#1b7837"  # red and green paths, neither a colour of the cells
 STANDING_OUT = 3.0  # spreads from the mean that get the full colour
 Places = npt.NDArray[np.int64]
 
@@ -27,7 +29,7 @@ Places = npt.NDArray[np.int64]
 def heat_map(
     explanation: Explanation, table: str | None = None, max_words: int = MAX_WORDS
 ) -> "Chart":
-    """One table as colours, words in text order.
+    """One table as colours, words in text order; the interaction with its matching paths.
 
     A side with more than `max_words` words keeps those with the strongest cells, and the
     title says so.
@@ -37,14 +39,17 @@ def heat_map(
     values = explanation.table(table)
     name = table or next(iter(explanation.tables))
     rows, columns = _words_kept(explanation, values, max_words)
-    title = alt.TitleParams(
-        evidence_title(name), subtitle=_left_out(values, rows, columns) or alt.Undefined
-    )
-    return _map(explanation, values, rows, columns, _colours(values)).properties(title=title)
+    notes = _left_out(values, rows, columns)
+    chart: Chart = _map(explanation, values, rows, columns, _colours(values))
+    if name == INTERACTION and (paths := matching_paths(explanation)):
+        notes += [_line_in_words(path) for path in paths]
+        chart = alt.layer(chart, *(part for p in paths for part in _line(p, rows, columns)))
+    title = alt.TitleParams(evidence_title(name), subtitle=notes or alt.Undefined)
+    return chart.properties(title=title)
 
 
 def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Chart"]:
-    """Every table that has cells: layers together, then the others in the model's order.
+    """Every table that has cells: layers together, the others in the model's order, then gates.
 
     A matrix that no layer changes is drawn once.
     """
@@ -58,9 +63,11 @@ def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Cha
         charts = [layer_strip(explanation, max_words), outstanding_strip(explanation, max_words)]
     elif layers:
         charts = [heat_map(explanation, layers[0], max_words)]
+    strips = gate_names(explanation)
+    drawn = {*layers, *(name for names in strips for name in names)}
     others = [name for name, table in explanation.tables.items() if table.size]
-    charts += [heat_map(explanation, name, max_words) for name in others if name not in layers]
-    return charts
+    charts += [heat_map(explanation, name, max_words) for name in others if name not in drawn]
+    return charts + [gate_strip(explanation, names, max_words) for names in strips]
 
 
 def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
@@ -82,6 +89,22 @@ def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "
     }
     title = "What stands out in each layer: spreads above or below its mean"
     return _strip(explanation, tables, {}, title, max_words)
+
+
+def gate_names(explanation: Explanation) -> list[list[str]]:
+    """The gates of each scan of the grid, where the model has gates and the pair has words."""
+    scans = [[f"{gate}{suffix}" for gate in GATES] for suffix in ("", "_reverse")]
+    return [
+        names
+        for names in scans
+        if explanation.tables.keys() >= set(names) and explanation.tables[names[0]].size
+    ]
+
+
+def gate_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
+    """The gates of one scan: where each state was taken from, all on one scale of colours."""
+    tables = {name: explanation.tables[name] for name in names}
+    return _strip(explanation, tables, {}, "Where each state comes from", max_words)
 
 
 def _strip(
@@ -154,6 +177,35 @@ def _map(
         .properties(width=alt.Step(CELL), height=alt.Step(CELL))
     )
     return chart
+
+
+def _line(path: MatchingPath, rows: Places, columns: Places) -> list["alt.Chart"]:
+    """A path through the words that are shown, each cell a point."""
+    import altair as alt
+
+    row_at = {int(row): place for place, row in enumerate(rows)}
+    column_at = {int(column): place for place, column in enumerate(columns)}
+    points = [
+        {"q": row_at[row], "d": column_at[column], "place": place}
+        for place, (row, column, _) in enumerate(path.cells)
+        if row in row_at and column in column_at
+    ]
+    base = alt.Chart(alt.InlineData(values=points)).encode(x="d:O", y="q:O", order="place:Q")
+    colour, dash = _pen(path)
+    return [
+        base.mark_line(color=colour, strokeWidth=2.5, strokeDash=dash),
+        base.mark_circle(color=colour, size=44, opacity=1, stroke="white", strokeWidth=1),
+    ]
+
+
+def _pen(path: MatchingPath) -> tuple[str, list[int]]:
+    """Colours tell directions apart, dashes the rules."""
+    return (REVERSE if path.reverse else FORWARD), ([4, 3] if path.rule == "merged" else [1, 0])
+
+
+def _line_in_words(path: MatchingPath) -> str:
+    kind = "dashed" if path.rule == "merged" else "solid"
+    return f"{kind} {'green' if path.reverse else 'red'} line: {path.title.lower()}"
 
 
 def _columns(num_panels: int, width: int) -> int:

@@ -10,13 +10,22 @@ _TITLES = {
     "query_distance": "How far each query word stays from the document",
     "document_distance": "How far each document word stays from the query",
     "matching_0": "Word matching before the first layer",
+    "interaction": "How strongly each word pair interacts",
+    "state": "How well the texts match up to each word pair",
+    "gate_input": "Gate of the new match",
+    "gate_left": "Gate from the left",
+    "gate_top": "Gate from the top",
+    "gate_diagonal": "Gate from the diagonal",
 }
+_REVERSE = "_reverse"
 
 
 def evidence_title(name: str) -> str:
     """The title of a table or of word weights; unknown names are only tidied up."""
     if name in _TITLES:
         return _TITLES[name]
+    if name.endswith(_REVERSE):
+        return f"{evidence_title(name.removesuffix(_REVERSE))}, read backwards"
     layer = layer_of(name)
     if layer is not None:
         return f"Word matching after {_ordinal(layer)}"

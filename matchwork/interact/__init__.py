@@ -2,8 +2,10 @@
 
 from matchwork.interact.distance import matrix_distance, row_agreements, row_distances
 from matchwork.interact.grid_cnn import GridCNN
+from matchwork.interact.indicator import same_words
 from matchwork.interact.interaction import Evidence, Interaction, LazyEvidence, Side, WordWeights
 from matchwork.interact.masked import masked_max, masked_mean, masked_softmax
+from matchwork.interact.neural_tensor import NeuralTensor
 from matchwork.interact.similarity import cosine, cosine_table, row_lengths
 from matchwork.interact.word_links import WordLinks
 
@@ -12,6 +14,7 @@ __all__ = [
     "GridCNN",
     "Interaction",
     "LazyEvidence",
+    "NeuralTensor",
     "Side",
     "WordLinks",
     "WordWeights",
@@ -24,4 +27,5 @@ __all__ = [
     "row_agreements",
     "row_distances",
     "row_lengths",
+    "same_words",
 ]

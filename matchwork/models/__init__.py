@@ -4,6 +4,7 @@ from matchwork.models.bag import BagMatcher, BagMatcherConfig
 from matchwork.models.base import MODELS, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iasm import IASM, IASMConfig
 from matchwork.models.knrm import KNRM, KNRMConfig
+from matchwork.models.match_srnn import MatchSRNN, MatchSRNNConfig
 
 __all__ = [
     "IASM",
@@ -15,6 +16,8 @@ __all__ = [
     "KNRMConfig",
     "MatchModel",
     "MatchOutput",
+    "MatchSRNN",
+    "MatchSRNNConfig",
     "ModelConfig",
     "register",
 ]

@@ -1,12 +1,17 @@
 """Measuring a scorer on a split: used on dev to choose, on test to report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from matchwork.data.dataset import Split, Task
-from matchwork.evaluate import Evaluation, evaluate, evaluate_classification
+from matchwork.evaluate import (
+    Evaluation,
+    evaluate,
+    evaluate_classification,
+    evaluate_regression,
+)
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.ranking import Progress, rank_all
@@ -70,14 +75,27 @@ class MeasuredSplit:
         )
 
     def evaluate(self, run: Run, calibration: Calibration | None = None) -> Evaluation:
-        """Rankings by their order; classifications by their calibrated probability."""
+        """Rankings by order, classifications by calibrated probability, regressions by value."""
         if self.task == "ranking":
             return evaluate(run, self.split.qrels, self.measures, self.protocol)
         scores, labels = self.scored_pairs(run)
+        if self.task == "regression":
+            return evaluate_regression(scores, labels, self.measures, self.split.label_scale)
         calibration = calibration or Calibration.fit(scores, labels)
         return evaluate_classification(
             calibration.probability(scores), (labels > 0).astype(int), self.measures
         )
+
+    def fit_line(self, run: Run) -> Callable[[Run], Run]:
+        """The straight line from scores to labels that fits best: makes BM25 a regression."""
+        scores, labels = self.scored_pairs(run)
+        basis = np.stack([scores, np.ones_like(scores)], axis=1)
+        targets = labels / self.split.label_scale
+        slope, intercept = np.linalg.lstsq(basis, targets, rcond=None)[0].tolist()
+        return lambda run: {
+            query: {document: slope * score + intercept for document, score in scores.items()}
+            for query, scores in run.items()
+        }
 
     def scored_pairs(self, run: Run) -> tuple[Scores, np.ndarray]:
         """Scores and labels of all ranked pairs, in one line."""

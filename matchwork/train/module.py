@@ -15,6 +15,7 @@ from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from matchwork.errors import ConfigError, DataError, TrainingError
+from matchwork.evaluate import gain
 from matchwork.files import write_beside, write_text
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
@@ -193,7 +194,8 @@ class Keeper(pl.callbacks.Checkpoint):
         }
         record |= self._measure(trainer, pl_module)
         value = record.get(self.config.dev_measure)
-        improved = value is None or state.best_value is None or value > state.best_value
+        best, measure = state.best_value, self.config.dev_measure
+        improved = value is None or best is None or gain(measure, value - best) > 0
         if improved:
             state.best_value, state.best_epoch = value, state.epoch + 1
         record["best"] = float(improved)

@@ -79,7 +79,7 @@ class TrainingSet:
             tokenizer.encode(documents, max_document_length),
             table[:, 0],
             table[:, 1],
-            table[:, 2].astype(np.float32),
+            (table[:, 2] / split.label_scale).astype(np.float32),
             documents,
             queries,
         )

@@ -86,12 +86,6 @@ def test_unwritable_cache_costs_nothing_but_time(tmp_path):
     assert pydocs.build(blocked, packages=("json", "statistics")).splits
 
 
-def test_cache_folder_follows_the_platform(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert pydocs.user_cache() == tmp_path / "matchwork"
-    assert not pydocs.user_cache().exists()
-
-
 def test_unknown_package_is_named():
     with pytest.raises(DataError, match="package 'no_such_thing' is not installed"):
         pydocs.build(packages=["no_such_thing"])

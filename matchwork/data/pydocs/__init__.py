@@ -24,7 +24,7 @@ from matchwork.data.pydocs import worker
 from matchwork.data.pydocs.clean import Pair, make_pair, words
 from matchwork.data.pydocs.duplicates import first_of_each
 from matchwork.errors import DataError, OutputError
-from matchwork.files import write_beside
+from matchwork.files import user_cache, write_beside
 
 FORMAT = 1
 """Raise when the same docstrings would give other pairs: it is part of the cache key."""
@@ -93,12 +93,6 @@ def build(
         with suppress(OutputError):
             _write_cache(path, pairs)
     return _dataset(pairs, versions)
-
-
-def user_cache() -> Path:
-    """Where this platform's users keep what can be made again; not created here."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "matchwork"
 
 
 def _versions(names: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,98 @@
+"""Whether a matcher that was trained on LCS lengths has learnt the recursion behind them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from matchwork.data import Split
+from matchwork.data.lcs import lcs_table
+from matchwork.evaluate import evaluate_regression
+from matchwork.interact.matching_path import STEPS, PathCell, matching_path
+from matchwork.rank import Matcher
+from matchwork.types import TextPair
+
+Grid = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LCSFigures:
+    """The four figures of the simulation.
+
+    `mse`: squared error of the last state, which should be LCS / 10. `exact`: share of pairs
+    whose last state rounds to the right length. `cell_error`: mean absolute error over the
+    cells of all pairs, in letters, against the table of dynamic programming, of which training
+    saw only the last cell. `path_agreement`: share of pairs whose matching path is one that
+    dynamic programming could go back along.
+    """
+
+    mse: float
+    exact: float
+    cell_error: float
+    path_agreement: float
+
+
+@dataclass(frozen=True)
+class LCSGrid:
+    """What a matcher made of one pair: the learnt table, its gates, and the path back.
+
+    `states` are in letters (10 h); `gates` has the shape (4, rows, columns): those of the new
+    match, from the left, from the top and from the diagonal.
+    """
+
+    query: list[str]
+    document: list[str]
+    states: Grid
+    gates: Grid
+
+    @property
+    def lcs(self) -> npt.NDArray[np.int64]:
+        """The table of dynamic programming for the same cells."""
+        return lcs_table(self.query, self.document)[1:, 1:]
+
+    @property
+    def path(self) -> list[PathCell]:
+        """The path back, with the gate of the new match counted as diagonal (rule B)."""
+        new, left, top, diagonal = self.gates
+        return matching_path(left, top, diagonal, new)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether dynamic programming could go back along the path, whichever of equals it takes.
+
+        It could if every step explains the length it comes from: a side step keeps it, a
+        diagonal one loses what its two letters are worth.
+        """
+        table = lcs_table(self.query, self.document)
+        for row, column, move in self.path:
+            up, back = STEPS[move]
+            match = move == "diagonal" and self.query[row] == self.document[column]
+            if table[row + 1, column + 1] != table[row + 1 - up, column + 1 - back] + match:
+                return False
+        return True
+
+
+def lcs_figures(matcher: Matcher, split: Split) -> LCSFigures:
+    """All four figures of a matcher whose score is the last state (`head = "state"`)."""
+    pairs = list(split.pairs())
+    grids = list(lcs_grids(matcher, [(p.query, p.document) for p in pairs], split.label_scale))
+    last = [grid.states[-1, -1] / split.label_scale for grid in grids]
+    found = evaluate_regression(last, [p.label for p in pairs], label_scale=split.label_scale)
+    errors = np.concatenate([np.abs(grid.states - grid.lcs).ravel() for grid in grids])
+    agreement = float(np.mean([grid.agrees for grid in grids]))
+    return LCSFigures(found["MSE"], found["Exact"], float(errors.mean()), agreement)
+
+
+def lcs_grids(matcher: Matcher, pairs: Iterable[TextPair], label_scale: float) -> Iterator[LCSGrid]:
+    """The grids of pairs of blank-separated letters, in their order."""
+    pairs = list(pairs)
+    grids: dict[int, LCSGrid] = {}
+    for positions, output in matcher.outputs(pairs):
+        names = ("state", "gate_input", "gate_left", "gate_top", "gate_diagonal")
+        tables = np.stack([output.evidence[name].values.double().cpu().numpy() for name in names])
+        for item, position in enumerate(positions.tolist()):
+            query, document = (text.split() for text in pairs[position])
+            cells = tables[:, item, : len(query), : len(document)]
+            grids[position] = LCSGrid(query, document, cells[0] * label_scale, cells[1:])
+    yield from (grids[position] for position in range(len(pairs)))

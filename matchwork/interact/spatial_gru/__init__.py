@@ -1,0 +1,22 @@
+"""A gated recurrence over the word grid: every cell reads its left, top and diagonal neighbour.
+
+The equations are those of Match-SRNN (Wan et al., IJCAI 2016, eq. 3). `spatial_gru` is the one
+door; the engines behind it give the same numbers at different speeds.
+"""
+
+from matchwork.interact.spatial_gru.engines import ENGINES
+from matchwork.interact.spatial_gru.front import spatial_gru
+from matchwork.interact.spatial_gru.gates import Gates, spatial_gates
+from matchwork.interact.spatial_gru.rectangles import corner_states, flip_rectangle
+from matchwork.interact.spatial_gru.weights import Activation, SpatialWeights
+
+__all__ = [
+    "ENGINES",
+    "Activation",
+    "Gates",
+    "SpatialWeights",
+    "corner_states",
+    "flip_rectangle",
+    "spatial_gates",
+    "spatial_gru",
+]

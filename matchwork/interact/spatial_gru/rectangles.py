@@ -1,0 +1,67 @@
+"""The part of each padded grid that is real: an upper left rectangle of true lengths."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def rectangle_mask(lengths: Tensor, rows: int, columns: int) -> Tensor:
+    """True inside each item's rectangle, shape (batch, rows, columns)."""
+    inside_rows = torch.arange(rows, device=lengths.device) < lengths[:, :1]
+    inside_columns = torch.arange(columns, device=lengths.device) < lengths[:, 1:]
+    return inside_rows[:, :, None] & inside_columns[:, None, :]
+
+
+def flip_rectangle(inputs: Tensor, lengths: Tensor) -> Tensor:
+    """Reverse both axes inside each item's rectangle; padding stays where it is.
+
+    `inputs` are (batch, rows, columns, ...), `lengths` (batch, 2). Its own inverse.
+    """
+    rows, columns = inputs.shape[1:3]
+    own = torch.arange(rows * columns, device=lengths.device).view(rows, columns)
+    height, width = lengths[:, 0].clamp_max(rows), lengths[:, 1].clamp_max(columns)
+    corner = (height - 1) * columns + width - 1
+    mirrored = corner[:, None, None] - own
+    inside = rectangle_mask(lengths, rows, columns)
+    item = torch.arange(len(inputs), device=lengths.device)[:, None, None] * (rows * columns)
+    cells = item + torch.where(inside, mirrored, own)
+    found: Tensor = _Rearrange.apply(inputs, cells.flatten())  # type: ignore[no-untyped-call]
+    return found
+
+
+def scan_inputs(inputs: Tensor, lengths: Tensor, directions: int) -> Tensor:
+    """What each direction reads, (directions, batch, rows, columns, channels)."""
+    if directions == 1:
+        return inputs.unsqueeze(0)
+    return torch.stack([inputs, flip_rectangle(inputs, lengths)])
+
+
+def corner_states(states: Tensor, lengths: Tensor) -> Tensor:
+    """The state at every direction's last real cell, (batch, directions * units).
+
+    An empty text has no such cell and gets zeros.
+    """
+    directions, batch, rows, columns, units = states.shape
+    if rows == 0 or columns == 0:
+        return states.sum((2, 3)).transpose(0, 1).reshape(batch, directions * units)
+    item = torch.arange(batch, device=states.device)
+    # The cell chosen for an empty text lies outside its rectangle, where states are zero.
+    row, column = (lengths.to(states.device, torch.int64) - 1).unbind(-1)
+    corners = states[:, item, row.clamp(0, rows - 1), column.clamp(0, columns - 1)]
+    return corners.transpose(0, 1).reshape(batch, directions * units)
+
+
+class _Rearrange(torch.autograd.Function):
+    """Cells in an order that undoes itself, so that the gradient is the same cheap gathering."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, cells: Tensor) -> Tensor:
+        ctx.save_for_backward(cells)
+        return inputs.flatten(0, 2).index_select(0, cells).view(inputs.shape)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (cells,) = ctx.saved_tensors
+        found: Tensor = _Rearrange.apply(gradients[0], cells)  # type: ignore[no-untyped-call]
+        return found, None
