@@ -103,7 +103,10 @@ def _print_paths(explanation: "Explanation") -> None:
 
     for path in matching_paths(explanation):
         rows: list[list[show.Cell]] = [list(pair) for pair in path.aligned(explanation)]
-        show.table(["query", "document", "interaction"], rows, title=path.title)
+        if rows:
+            show.table(["query", "document", "interaction"], rows, title=path.title)
+        else:
+            show.line(f"{path.title}: no step crosses a pair of words diagonally")
 
 
 def _print_words(explanation: "Explanation", top_k: int) -> None:

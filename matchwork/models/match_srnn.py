@@ -138,16 +138,11 @@ class MatchSRNN(MatchModel):
             engine=self.config.engine,
         )
         corners = corner_states(states, lengths)
-        scores = self._score(corners) if self.config.head == "linear" else corners.squeeze(-1)
+        scores = self.score(corners) if self.config.head == "linear" else corners
         mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         return MatchOutput(
-            scores, LazyEvidence(lambda: self._evidence(inputs, lengths, states, mask))
+            scores.squeeze(-1), LazyEvidence(lambda: self._evidence(inputs, lengths, states, mask))
         )
-
-    def _score(self, corners: Tensor) -> Tensor:
-        # Not self.score(corners): a product with one row depends on where in memory the row
-        # starts, and weights read from a file start anywhere.
-        return (corners * self.score.weight).sum(-1) + self.score.bias
 
     def interact(self, query: Encoded, document: Encoded) -> Tensor:
         """s_ij, shape (batch, query, document, channels); padded cells hold anything."""

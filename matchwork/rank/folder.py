@@ -109,8 +109,10 @@ def load(path: str | Path) -> "Matcher":
         settings = build(encoder_class.Config, config["encoder"]["config"], f"{folder / CONFIG}")
         model_config = entry.config(config["model"]["config"], f"{folder / CONFIG}")
         model = entry.model(model_config, encoder_class(settings))
-        # assign keeps the precision that was saved
-        model.load_state_dict(load_file(folder / WEIGHTS), strict=True, assign=True)
+        # Copied, since in a file weights start anywhere, and where they start in memory decides
+        # the last bit of some products; assigned, to keep the precision that was saved.
+        weights = {name: part.clone() for name, part in load_file(folder / WEIGHTS).items()}
+        model.load_state_dict(weights, strict=True, assign=True)
         statistics = calibration = None
         if STATISTICS in config["files"]:
             statistics = CorpusStatistics.from_arrays(load_arrays(folder / STATISTICS))
