@@ -83,11 +83,9 @@ def _check_lengths(lengths: Tensor, inputs: Tensor) -> None:
     if lengths.is_cuda:  # to look at them, the host would have to wait for the GPU
         return
     # A length past the grid would send a compiled engine outside the memory it was given.
-    grid = torch.tensor([rows, columns])
-    wrong = ((lengths < 0) | (lengths > grid)).any(-1)
-    if wrong.any():
-        item = int(wrong.nonzero()[0])
-        raise ValueError(
-            f"lengths of item {item} are {tuple(lengths[item].tolist())}, "
-            f"outside its grid of {rows} rows and {columns} columns"
-        )
+    for item, (height, width) in enumerate(lengths.tolist()):
+        if not (0 <= height <= rows and 0 <= width <= columns):
+            raise ValueError(
+                f"lengths of item {item} are {(height, width)}, "
+                f"outside its grid of {rows} rows and {columns} columns"
+            )

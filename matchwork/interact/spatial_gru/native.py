@@ -6,6 +6,7 @@ alone, and weight gradients are summed group by group: the number of threads cha
 """
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -18,8 +19,13 @@ from matchwork.interact.spatial_gru.weights import Activation, SpatialWeights
 
 _SUFFIXES = {torch.float32: "float32", torch.float64: "float64"}
 _NUMBERS = ("directions", "batch", "rows", "columns", "channels", "units")
-_SETTINGS = ("gate_width", "resets", "bounded", "threads")
-_POINTERS = ("lengths", "inputs", "gate", "gate_bias", "candidate", "candidate_bias")
+_SETTINGS = ("gate_width", "bounded", "threads")
+
+
+class _GivenWeights(ctypes.Structure):
+    """The kernel's struct of the same name: `SpatialWeights` as addresses."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in SpatialWeights._fields)
 
 
 class _Problem(ctypes.Structure):
@@ -27,7 +33,9 @@ class _Problem(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in (*_NUMBERS, *_SETTINGS)),
-        *((name, ctypes.c_void_p) for name in _POINTERS),
+        ("lengths", ctypes.c_void_p),
+        ("inputs", ctypes.c_void_p),
+        ("weights", _GivenWeights),
     )
 
 
@@ -51,18 +59,8 @@ def _build_failure() -> str | None:
 
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
     """States of all cells, (directions, batch, rows, columns, units)."""
-    gates = weights.gate.flatten(1, 2)
-    gate_bias = weights.gate_bias.flatten(1)
-    if weights.reset is not None and weights.reset_bias is not None:
-        gates = torch.cat((weights.reset.flatten(1, 2), gates), dim=1)
-        gate_bias = torch.cat((weights.reset_bias.flatten(1), gate_bias), dim=1)
-    # The kernel reads one order everywhere: left, top, diagonal, input.
-    top, left, rest = gates.tensor_split((weights.units, 2 * weights.units), dim=-1)
-    gates = torch.cat((left, top, rest), dim=-1)
-    candidate = torch.cat((weights.state, weights.input), dim=-1)
-    width, bounded = weights.gate.shape[2], activation == "tanh"
     states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
-        scans, lengths, gates, gate_bias, candidate, weights.bias, width, bounded
+        activation == "tanh", lengths, scans, *weights
     )
     return states
 
@@ -72,54 +70,52 @@ class _Scan(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        scans: Tensor,
-        lengths: Tensor,
-        gates: Tensor,
-        gate_bias: Tensor,
-        candidate: Tensor,
-        bias: Tensor,
-        width: int,
-        bounded: bool,
+        ctx: Any, bounded: bool, lengths: Tensor, scans: Tensor, *weights: Tensor | None
     ) -> Tensor:
-        given = [part.contiguous() for part in (lengths, scans, gates, gate_bias, candidate, bias)]
-        states = scans.new_empty(*scans.shape[:-1], bias.shape[-1])
-        _call("forward", _problem(given, width, bounded), states)
-        ctx.save_for_backward(*given, states)
-        ctx.width, ctx.bounded = width, bounded
+        lengths, scans = lengths.contiguous(), scans.contiguous()
+        weights = tuple(None if part is None else part.contiguous() for part in weights)
+        problem = _problem(bounded, lengths, scans, *weights)
+        states = scans.new_empty(*scans.shape[:-1], problem.units)
+        _call("forward", states.dtype, problem, _address(states))
+        ctx.save_for_backward(states, lengths, scans, *weights)
+        ctx.bounded = bounded
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_states: Tensor) -> tuple[Tensor | None, ...]:
-        *given, states = ctx.saved_tensors
-        weights = given[2:]
-        grad_scans = torch.empty_like(given[1])
-        flat = states.new_empty(len(given[-1]), sum(part[0].numel() for part in weights))
-        problem = _problem(given, ctx.width, ctx.bounded)
-        _call("backward", problem, states, grad_states.contiguous(), grad_scans, flat)
-        parts = flat.split([part[0].numel() for part in weights], dim=1)
-        grads = (grad.view_as(part) for grad, part in zip(parts, weights, strict=True))
-        return grad_scans, None, *grads, None, None
+        states, lengths, scans, *weights = ctx.saved_tensors
+        grad_states = grad_states.contiguous()
+        grads = [None if part is None else torch.empty_like(part) for part in (scans, *weights)]
+        arrays = [_address(array) for array in (states, grad_states, grads[0])]
+        problem = _problem(ctx.bounded, lengths, scans, *weights)
+        _call("backward", states.dtype, problem, *arrays, ctypes.byref(_given(grads[1:])))
+        return None, None, *grads
 
 
-def _problem(given: list[Tensor], width: int, bounded: bool) -> _Problem:
-    _, scans, gates, _, _, bias = given
-    threads = torch.get_num_threads()
+def _address(array: Tensor | None) -> ctypes.c_void_p:
+    return ctypes.c_void_p(None if array is None else array.data_ptr())
+
+
+def _given(weights: Sequence[Tensor | None]) -> _GivenWeights:
+    return _GivenWeights(*map(_address, weights))
+
+
+def _problem(bounded: bool, lengths: Tensor, scans: Tensor, *parts: Tensor | None) -> _Problem:
+    weights = SpatialWeights._make(parts)
     return _Problem(
-        *scans.shape[:4],
-        scans.shape[4],
-        bias.shape[1],
-        width,
-        gates.shape[1] == 7 * width,
+        *scans.shape,
+        weights.units,
+        weights.gate.shape[2],
         bounded,
-        threads,
-        *(part.data_ptr() for part in given),
+        torch.get_num_threads(),
+        _address(lengths),
+        _address(scans),
+        _given(weights),
     )
 
 
-def _call(name: str, problem: _Problem, *arrays: Tensor) -> None:
-    function = getattr(library(), f"{name}_{_SUFFIXES[arrays[0].dtype]}")
-    pointers = (ctypes.c_void_p(array.data_ptr()) for array in arrays)
-    if function(ctypes.byref(problem), *pointers) != 0:  # ctypes lets go of the GIL meanwhile
+def _call(name: str, dtype: torch.dtype, problem: _Problem, *arrays: object) -> None:
+    function = getattr(library(), f"{name}_{_SUFFIXES[dtype]}")
+    if function(ctypes.byref(problem), *arrays) != 0:  # ctypes lets go of the GIL meanwhile
         raise MemoryError("the spatial GRU kernel found no memory for its working rows")

@@ -45,10 +45,11 @@ def corner_states(states: Tensor, lengths: Tensor) -> Tensor:
     directions, batch, rows, columns, units = states.shape
     if rows == 0 or columns == 0:
         return states.sum((2, 3)).transpose(0, 1).reshape(batch, directions * units)
-    item = torch.arange(batch, device=states.device)
     # The cell chosen for an empty text lies outside its rectangle, where states are zero.
     row, column = (lengths.to(states.device, torch.int64) - 1).unbind(-1)
-    corners = states[:, item, row.clamp(0, rows - 1), column.clamp(0, columns - 1)]
+    cell = row.clamp(0, rows - 1) * columns + column.clamp(0, columns - 1)
+    first = torch.arange(0, batch * rows * columns, rows * columns, device=states.device)
+    corners = states.flatten(1, 3).index_select(1, first + cell)
     return corners.transpose(0, 1).reshape(batch, directions * units)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -245,6 +246,7 @@ def test_works_after_fork() -> None:
         torch.set_num_threads(1)
         child = os.fork()
         if child == 0:
+            signal.alarm(60)  # waiting for threads of the parent must fail, not last forever
             torch.set_num_threads(2)
             same = torch.equal(spatial_gru(inputs, lengths, weights, engine="native"), expected)
             os._exit(0 if same else 1)

@@ -3,34 +3,7 @@
 // Neighbours and input come as one column `near` = left, top, diagonal, input; the candidate
 // reads `reset` = the same with the neighbours behind their reset gates.
 #pragma once
-#include "products.hpp"
-
-struct Shape {
-  int64_t units, channels, gate_width;  // a gate is `units` wide, or 1 and shared
-  bool resets, bounded;                 // has reset gates; candidate through tanh
-
-  int64_t near() const { return 3 * units + channels; }
-  int64_t reset_rows() const { return resets ? 3 * gate_width : 0; }
-  int64_t gate_rows() const { return reset_rows() + 4 * gate_width; }
-  // The row of gate number `which` that acts on `unit`.
-  int64_t row(int64_t which, int64_t unit) const {
-    return which * gate_width + (gate_width == 1 ? 0 : unit);
-  }
-};
-
-// The weights of one direction: all gates stacked (reset, then z), and the candidate.
-template <typename T> struct Weights {
-  Packed<T> gates, candidate, gates_back, candidate_back;
-  const T *gate_bias, *candidate_bias;
-
-  Weights(const Shape &shape, const T *gate, const T *gate_bias, const T *candidate,
-          const T *candidate_bias)
-      : gates(gate, shape.gate_rows(), shape.near(), shape.near(), 1),
-        candidate(candidate, shape.units, shape.near(), shape.near(), 1),
-        gates_back(gate, shape.near(), shape.gate_rows(), 1, shape.near()),
-        candidate_back(candidate, shape.near(), shape.units, 1, shape.near()),
-        gate_bias(gate_bias), candidate_bias(candidate_bias) {}
-};
+#include "weights.hpp"
 
 template <typename T> class Cell {
   using V = Vec<T>;
@@ -57,10 +30,10 @@ template <typename T> class Cell {
 
   // All gates and the candidate from what lies in `near`.
   void open() {
-    weights_.gates.times(near_, weights_.gate_bias, gates_);
+    weights_.gates.times(near_, weights_.gate_bias.data(), gates_);
     open_resets();
     normalise_gates();
-    weights_.candidate.times(reset_, weights_.candidate_bias, candidate_);
+    weights_.candidate.times(reset_, weights_.candidate_bias.data(), candidate_);
     if (shape_.bounded)
       for (int64_t unit = 0; unit < shape_.units; ++unit)
         hyperbolic_tangents<T, kHalves>(candidate_ + kHalves * unit);

@@ -1,45 +1,17 @@
 // The C interface of the spatial GRU kernel: every (direction, lane group) is a job of its own.
-#include <atomic>
-#include <system_error>
-#include <thread>
-
 #include "sweep.hpp"
+#include "threads.hpp"
+#include "weights.hpp"
 
+// All arrays are without gaps, and of the type of the function called.
 extern "C" struct Problem {
-  int64_t directions, batch, rows, columns, channels, units, gate_width, resets, bounded, threads;
+  int64_t directions, batch, rows, columns, channels, units, gate_width, bounded, threads;
   const Rectangle *lengths;  // batch
-  // All without gaps, of the type of the function called; `near` = left, top, diagonal, input:
-  const void *inputs;          // directions, batch, rows, columns, channels
-  const void *gate;            // directions, gates, near
-  const void *gate_bias;       // directions, gates
-  const void *candidate;       // directions, units, near
-  const void *candidate_bias;  // directions, units
+  const void *inputs;        // directions, batch, rows, columns, channels
+  GivenWeights weights;
 };
 
 namespace {
-
-// Runs work(0) ... work(count - 1) on `threads` threads, the caller being one of them.
-template <typename Work> void share(int64_t count, int64_t threads, const Work &work) {
-  std::atomic<int64_t> next{0};
-  std::atomic<bool> failed{false};
-  const auto loop = [&] {
-    try {
-      for (int64_t job = next++; job < count; job = next++) work(job);
-    } catch (const std::bad_alloc &) {
-      failed = true;
-    }
-  };
-  std::vector<std::thread> others;
-  others.reserve(size_t(std::max<int64_t>(0, threads)));
-  try {
-    for (int64_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(loop);
-  } catch (const std::system_error &) {
-    // The system gives no more threads: those there are do the work.
-  }
-  loop();
-  for (std::thread &other : others) other.join();
-  if (failed) throw std::bad_alloc();
-}
 
 template <typename T> struct Call {
   const Problem &problem;
@@ -50,12 +22,10 @@ template <typename T> struct Call {
   std::vector<int64_t> order;  // jobs, the longest first
 
   explicit Call(const Problem &p)
-      : problem(p), shape{p.units, p.channels, p.gate_width, p.resets != 0, p.bounded != 0},
+      : problem(p),
+        shape{p.units, p.channels, p.gate_width, p.weights.reset != nullptr, p.bounded != 0},
         grid{p.rows, p.columns}, groups(Sorter(p.lengths, p.batch, kLanes<T>).groups) {
-    const int64_t gates = shape.gate_rows(), near = shape.near(), units = shape.units;
-    for (int64_t d = 0; d < p.directions; ++d)
-      weights.emplace_back(shape, part(p.gate, d * gates * near), part(p.gate_bias, d * gates),
-                           part(p.candidate, d * units * near), part(p.candidate_bias, d * units));
+    for (int64_t d = 0; d < p.directions; ++d) weights.emplace_back(shape, p.weights, d);
     order.resize(groups.size() * weights.size());
     std::iota(order.begin(), order.end(), int64_t(0));
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -83,9 +53,9 @@ template <typename T> struct Call {
     });
   }
 
-  // `grad_weights` are (directions, count): gate, gate bias, candidate, candidate bias.
-  void backward(const T *states, const T *grad_states, T *grad_inputs, T *grad_weights) const {
-    const int64_t count = WeightGradient<T>::count(shape), jobs = int64_t(order.size());
+  void backward(const T *states, const T *grad_states, T *grad_inputs,
+                const GivenWeights &grad_weights) const {
+    const int64_t count = shape.weight_count(), jobs = int64_t(order.size());
     std::vector<double> sums(size_t(count * jobs));
     share(jobs, problem.threads, [&](int64_t turn) {
       const int64_t job = order[size_t(turn)];
@@ -95,13 +65,14 @@ template <typename T> struct Call {
                  sums.data() + job * count);
     });
     // In the order of the jobs: the result must not depend on which thread came first.
+    const auto parts = int64_t(groups.size());
     for (int64_t d = 0; d < problem.directions; ++d)
-      for (int64_t i = 0; i < count; ++i) {
+      each_weight<T>(shape, grad_weights, d, [&](int64_t i, T &grad) {
         double total = 0;
-        for (int64_t group = 0; group < int64_t(groups.size()); ++group)
-          total += sums[size_t((d * int64_t(groups.size()) + group) * count + i)];
-        grad_weights[d * count + i] = T(total);
-      }
+        for (int64_t group = 0; group < parts; ++group)
+          total += sums[size_t((d * parts + group) * count + i)];
+        grad = T(total);
+      });
   }
 };
 
@@ -121,9 +92,9 @@ template <typename T> int forward(const Problem *problem, T *states) {
 
 template <typename T>
 int backward(const Problem *problem, const T *states, const T *grad_states, T *grad_inputs,
-             T *grad_weights) {
+             const GivenWeights *grad_weights) {
   return guarded(
-      [&] { Call<T>(*problem).backward(states, grad_states, grad_inputs, grad_weights); });
+      [&] { Call<T>(*problem).backward(states, grad_states, grad_inputs, *grad_weights); });
 }
 
 }  // namespace
@@ -132,11 +103,11 @@ extern "C" {
 int forward_float32(const Problem *p, float *states) { return forward(p, states); }
 int forward_float64(const Problem *p, double *states) { return forward(p, states); }
 int backward_float32(const Problem *p, const float *states, const float *grad_states,
-                     float *grad_inputs, float *grad_weights) {
+                     float *grad_inputs, const GivenWeights *grad_weights) {
   return backward(p, states, grad_states, grad_inputs, grad_weights);
 }
 int backward_float64(const Problem *p, const double *states, const double *grad_states,
-                     double *grad_inputs, double *grad_weights) {
+                     double *grad_inputs, const GivenWeights *grad_weights) {
   return backward(p, states, grad_states, grad_inputs, grad_weights);
 }
 }

@@ -69,7 +69,7 @@ void sweep_forward(const Shape &shape, const Weights<T> &weights, const Grid &gr
   clear_rest(states, grid, shape.units, group);
 }
 
-// Derivatives by the weights of one direction: gate, gate bias, candidate, candidate bias.
+// Derivatives by the weights of one direction, in the order of `each_weight`.
 //
 // Products are summed in T along a row and carried to double after it, so that long sums keep
 // their digits.
@@ -82,10 +82,6 @@ template <typename T> class WeightGradient {
         gates_(shape.gate_rows() * width_), candidate_(shape.near() * unit_width_),
         biases_(shape.gate_rows() + shape.units), near_(kLanes<T> * width_),
         grads_(kLanes<T> * unit_width_), sums_(sums) {}
-
-  static int64_t count(const Shape &shape) {
-    return (shape.gate_rows() + shape.units) * (shape.near() + 1);
-  }
 
   void add_cell(const Cell<T> &cell, const V *near) {
     turn(near, shape_.near(), width_, near_.get());
