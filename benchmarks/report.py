@@ -54,8 +54,11 @@ def page(folder: Path = FOLDER) -> str:
         link = f"[{result['benchmark']}](results/{result['benchmark']}.json)"
         lines += [_line((link, *_cells(*item))) for item in result["figures"].items()]
     purposes = [f"- **{result['benchmark']}**: {result['purpose']}" for result in results]
-    machines = dict.fromkeys(map(_machine, results))
-    parts = ("\n".join(part) for part in (lines, purposes, machines))
+    made: dict[str, list[str]] = {}
+    for result in results:
+        made.setdefault(_machine(result), []).append(result["benchmark"])
+    machines = [f"- {', '.join(names)}: {machine}" for machine, names in made.items()]
+    parts = ("\n".join(part) for part in (lines, purposes, ["Made with:", "", *machines]))
     return _HEADER + "\n\n".join(parts) + "\n"
 
 
@@ -64,7 +67,7 @@ def _cells(what: str, figure: Mapping[str, Any]) -> tuple[str, ...]:
         what,
         f"{_number(figure['value'])} {figure['unit']}",
         f"{_number(figure['peer'])} {figure['unit']} ({figure['peer_name']})",
-        f"{figure['ratio']:.3g}",
+        _number(figure["ratio"]),
         figure["target"] or show.MISSING,
         {True: "yes", False: "no", None: show.MISSING}[figure["met"]],
     )
@@ -83,5 +86,7 @@ def _machine(result: Mapping[str, Any]) -> str:
     parts = [machine["cpu"], f"{machine['cores']} cores ({machine['threads']} used)"]
     if "memory_gib" in machine:
         parts.append(f"{machine['memory_gib']} GiB")
+    if "gpu" in machine:
+        parts.append(machine["gpu"])
     parts += [f"Python {libraries['python']}", f"torch {libraries['torch']}"]
-    return f"Machine: {', '.join(parts)}; commit {result['commit']}, {result['date'][:10]}."
+    return f"{', '.join(parts)}; commit {result['commit']}, {result['date'][:10]}."

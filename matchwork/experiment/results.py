@@ -231,10 +231,12 @@ def _row(
 
 
 def _cell(value: Mapping[str, Any]) -> str:
-    text = f"{value['mean']:.4f}"
+    digits = 4 if value["mean"] >= 0.01 else 6  # errors of a regression are small
+    text = f"{value['mean']:.{digits}f}"
     if value["std"]:
-        text += f" ± {value['std']:.4f}"
-    text += f" [{value['ci'][0]:.3f}, {value['ci'][1]:.3f}]"
+        text += f" ± {value['std']:.{digits}f}"
+    low, high = value["ci"]
+    text += f" [{low:.{digits - 1}f}, {high:.{digits - 1}f}]"
     if value.get("p_holm") is not None:
         text += f", *p* {value['p_holm']:.4f}"
     if value.get("paper") is not None:
