@@ -40,7 +40,7 @@ class CatalogueEntry:
     """One data set: a folder and its reader, or `build` for one that is made on the spot.
 
     `splits` holds the expected counts (None: they depend on the machine); `options` the values
-    each option may take, the first being the default.
+    each option may take, the first being the default; `runs` the names of `Split.runs`.
     """
 
     title: str
@@ -53,6 +53,7 @@ class CatalogueEntry:
     protocol: Protocol = "raw"
     measures: tuple[str, ...] = ("AP", "RR", "P@1")
     options: Mapping[str, tuple[str | bool, ...]] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
     citation: str = ""
     notes: str = ""
 

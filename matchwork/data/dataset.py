@@ -9,7 +9,7 @@ from matchwork.errors import DataError
 from matchwork.registry import did_you_mean
 from matchwork.types import Qrels, Run
 
-Protocol: TypeAlias = Literal["raw", "has-positive", "clean"]
+Protocol: TypeAlias = Literal["raw", "has-positive", "clean", "trec-eval"]
 Task: TypeAlias = Literal["ranking", "classification", "regression"]
 
 
@@ -28,10 +28,10 @@ class Split:
     """One part of a data set.
 
     `candidates` maps each query to the documents ranked for it; None means that every query
-    ranks the whole of `documents` (a collection, searched by a first stage). `first_stage` holds
-    the scores the data set itself comes with, for interpolation. Judgements may speak of documents
-    that are not here: measures such as AP divide by all relevant ones. A label divided by
-    `label_scale` is the score that a regression aims at.
+    ranks the whole of `documents` (a collection, searched by a first stage). `runs` are rankings
+    that the data set itself comes with, by name: baselines, and partners for fusion. Judgements
+    may speak of documents that are not here: measures such as AP divide by all relevant ones. A
+    label divided by `label_scale` is the score that a regression aims at.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Split:
     documents: Mapping[str, str]
     qrels: Qrels
     candidates: Mapping[str, tuple[str, ...]] | None = None
-    first_stage: Run | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
     label_scale: float = 1.0
 
     def label(self, query_id: str, document_id: str) -> int:

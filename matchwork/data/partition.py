@@ -3,7 +3,7 @@
 Equal queries (but for case and punctuation) always fall into the same part: nothing leaks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from matchwork.data.dataset import Split
@@ -23,20 +23,40 @@ def cut_by_query(split: Split) -> dict[str, Split]:
     """Train, dev and test of a single pair file."""
     parts = {}
     for name, tenths in TENTHS.items():
-        queries = {key: text for key, text in split.queries.items() if tenth(text) in tenths}
-        if not any(grade > 0 for key in queries for grade in split.qrels.get(key, {}).values()):
+        part = part_of(
+            split, name, (q for q, text in split.queries.items() if tenth(text) in tenths)
+        )
+        if not any(grade > 0 for grades in part.qrels.values() for grade in grades.values()):
             raise DataError(
                 f"{len(split.queries)} queries are too few to cut train, dev and test from "
                 f"{split.name!r}: {name} would have no positive pair; give a folder with "
                 "train, dev and test files"
             )
-        candidates = None
-        if split.candidates is not None:
-            candidates = {key: split.candidates[key] for key in queries if key in split.candidates}
-        qrels = {key: split.qrels[key] for key in queries if key in split.qrels}
-        documents = split.documents
-        if candidates is not None:
-            kept = dict.fromkeys(name for pool in candidates.values() for name in pool)
-            documents = {key: split.documents[key] for key in kept}
-        parts[name] = Split(name, queries, documents, qrels, candidates)
+        parts[name] = part
     return parts
+
+
+def hold_out(split: Split, share: float) -> set[str]:
+    """The ids of a share of the queries, to choose on: those whose words have the lowest hashes."""
+
+    def place(query_id: str) -> tuple[str, str]:
+        words = normalise(split.queries[query_id])
+        return sha256(words.encode()).hexdigest(), query_id
+
+    return set(sorted(split.queries, key=place)[: round(share * len(split.queries))])
+
+
+def part_of(split: Split, name: str, query_ids: Iterable[str]) -> Split:
+    """The split of these queries alone: their candidates, judgements and runs."""
+    queries = {key: split.queries[key] for key in query_ids}
+    candidates, documents = None, split.documents
+    if split.candidates is not None:
+        candidates = {key: split.candidates[key] for key in queries if key in split.candidates}
+        kept = dict.fromkeys(name for pool in candidates.values() for name in pool)
+        documents = {key: split.documents[key] for key in kept}
+    qrels = {key: split.qrels[key] for key in queries if key in split.qrels}
+    runs = {
+        run: {key: found[key] for key in queries if key in found}
+        for run, found in split.runs.items()
+    }
+    return Split(name, queries, documents, qrels, candidates, runs)

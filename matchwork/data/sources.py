@@ -3,10 +3,12 @@
 A `Source` is a function of folder, split names and options; the catalogue names one per set.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from matchwork.data.collection import (
     Pools,
@@ -22,7 +24,7 @@ from matchwork.data.collection import (
 from matchwork.data.dataset import Dataset, Split
 from matchwork.data.formats import Columns, build_split, read_pairs, read_split
 from matchwork.data.layouts import LAYOUTS
-from matchwork.data.partition import TENTHS, cut_by_query, tenth
+from matchwork.data.partition import TENTHS, cut_by_query, hold_out, part_of, tenth
 from matchwork.data.tables import find_table
 from matchwork.data.trec import read_qrels, read_run
 from matchwork.errors import DataError
@@ -30,6 +32,10 @@ from matchwork.types import Qrels
 
 Options: TypeAlias = Mapping[str, str | bool]
 Source: TypeAlias = Callable[[Path, Sequence[str], Options], dict[str, Split]]
+
+T = TypeVar("T")
+
+MICROBLOG_YEARS = ("2011", "2012", "2013", "2014")
 
 PAIR_FILES = {"train": "train", "dev": "dev", "valid": "dev", "validation": "dev", "test": "test"}
 """Names of pair files in a folder, and the split each one is."""
@@ -55,19 +61,52 @@ def twitterurl(folder: Path, names: Sequence[str], options: Options) -> dict[str
 
 
 def microblog(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
-    """A year's first-stage ranking with texts, its scores, and all judgements of that year."""
+    """A year to test on (`2013`), or the other years to learn from (`train-2013`, `dev-2013`).
+
+    15 % of the topics of the other years are dev.
+    """
+    read = cache(partial(_microblog_year, folder))
     splits = {}
-    for year in names:
-        split = read_split(need_table(folder, f"trec-{year}"), year)
-        qrels = read_qrels(folder / f"qrels.trec-{year}.txt")
-        # NIST marks spam with -2; for us nothing is worse than not relevant.
-        grades: Qrels = {
-            query_id: {id: max(grade, 0) for id, grade in judged.items()}
-            for query_id, judged in qrels.items()
-        }
-        run = read_run(folder / f"ql.trec-{year}.run.gz")
-        splits[year] = replace(split, qrels=grades, first_stage=run)
+    for name in names:
+        part, _, year = name.rpartition("-")
+        if not part:
+            splits[name] = read(year)
+            continue
+        others = _together([read(other) for other in MICROBLOG_YEARS if other != year])
+        dev = hold_out(others, 0.15)
+        splits[name] = part_of(
+            others, name, (query for query in others.queries if (query in dev) == (part == "dev"))
+        )
     return splits
+
+
+def _microblog_year(folder: Path, year: str) -> Split:
+    """A year's first-stage ranking with texts, its scores, and all judgements of that year."""
+    split = read_split(need_table(folder, f"trec-{year}"), year)
+    qrels = read_qrels(folder / f"qrels.trec-{year}.txt")
+    # NIST marks spam with -2; for us nothing is worse than not relevant.
+    grades: Qrels = {
+        query_id: {id: max(grade, 0) for id, grade in judged.items()}
+        for query_id, judged in qrels.items()
+    }
+    run = read_run(folder / f"ql.trec-{year}.run.gz")
+    return replace(split, qrels=grades, runs={"QL": run})
+
+
+def _together(years: Sequence[Split]) -> Split:
+    """Topics are numbered through the years, and a tweet keeps its id: nothing collides."""
+    return Split(
+        "",
+        queries=_union(year.queries for year in years),
+        documents=_union(year.documents for year in years),
+        qrels=_union(year.qrels for year in years),
+        candidates=_union(year.candidates or {} for year in years),
+        runs={"QL": _union(year.runs["QL"] for year in years)},
+    )
+
+
+def _union(mappings: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    return dict(chain.from_iterable(mapping.items() for mapping in mappings))
 
 
 def insuranceqa(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from matchwork.errors import DataError
 from matchwork.evaluate.measures import canonical, ranking_measure
-from matchwork.evaluate.protocol import kept_queries
+from matchwork.evaluate.protocol import TIES_BY_ID, kept_queries
 from matchwork.evaluate.sample import Sample
 from matchwork.evaluate.significance import bootstrap_interval
 from matchwork.ordering import count_ties, order
@@ -79,7 +79,7 @@ def evaluate(
     queries = _checked_queries(run, qrels, protocol)
     judged = {query: qrels[query] for query in queries}
     ranked = {
-        query: _strictly_ordered(query, run[query], judged[query])
+        query: _strictly_ordered(query, run[query], judged[query], protocol in TIES_BY_ID)
         for query in queries
         if run.get(query)
     }
@@ -110,14 +110,14 @@ def _checked_queries(run: Run, qrels: Qrels, protocol: str) -> list[str]:
 
 
 def _strictly_ordered(
-    query: str, scores: Mapping[str, float], grades: Mapping[str, int]
+    query: str, scores: Mapping[str, float], grades: Mapping[str, int], ties_by_id: bool
 ) -> dict[str, float]:
     """Scores without ties, so that no back end decides: n, n - 1, ... in our order."""
-    documents = list(scores)
+    documents = sorted(scores, reverse=True) if ties_by_id else list(scores)
+    # Without grades a tie keeps the order given, which is then that of descending ids.
+    ties = None if ties_by_id else [grades.get(document, 0) for document in documents]
     try:
-        positions = order(
-            list(scores.values()), [grades.get(document, 0) for document in documents]
-        )
+        positions = order([scores[document] for document in documents], ties)
     except DataError as error:
         raise DataError(f"query {query!r}: {error}") from error
     falling = np.arange(len(documents), 0, -1, dtype=np.float64).tolist()

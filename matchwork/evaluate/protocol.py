@@ -1,4 +1,4 @@
-"""Which queries count: part of every number, so a protocol is data with a name.
+"""Which queries count, and how ties fall: part of every number, so a protocol has a name.
 
 A document is relevant when its grade is above 0; one that nobody judged is not.
 """
@@ -31,6 +31,20 @@ def has_positive(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
 def has_both(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
     """Keep queries whose ranked documents are neither all relevant nor all not relevant."""
     return len({judged.get(document, 0) > 0 for document in ranked}) == 2
+
+
+@PROTOCOLS.register("trec-eval")
+def keep_every_judged_query(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
+    """Keep all, as `raw` does; ties fall as in trec_eval."""
+    return True
+
+
+TIES_BY_ID = frozenset({"trec-eval"})
+"""Protocols under which equal scores fall by descending document id, whatever the judgements.
+
+Published numbers made with trec_eval can only be compared under its rule. Elsewhere ties count
+against the system.
+"""
 
 
 def kept_queries(protocol: str, run: Run, qrels: Qrels) -> list[str]:

@@ -2,6 +2,7 @@
 
 from json import dumps
 
+from matchwork.evaluate.protocol import TIES_BY_ID
 from matchwork.experiment.condition import Condition
 from matchwork.experiment.prepare import Prepared
 from matchwork.experiment.recipe import MAIN
@@ -48,13 +49,16 @@ def _measured(condition: Condition, outcome: ConditionOutcome) -> str:
     measures = list(first.samples)
     title = "" if condition.name == MAIN else f"Condition `{condition.name}`: "
     fusion = ""
-    if outcome.weight is not None:
-        fusion = f" Fusion gives the matcher a weight of {outcome.weight}, chosen on dev."
-    rows = {"BM25": condition.baseline.evaluation, **outcome.evaluations}
+    if outcome.weights:
+        shares = ", ".join(f"{weight} beside {name}" for name, weight in outcome.weights.items())
+        fusion = f" Fusion gives the matcher a weight of {shares}, chosen on dev."
+    rule = "fall by id" if first.protocol in TIES_BY_ID else "count against the system"
+    baselines = {name: baseline.evaluation for name, baseline in condition.baselines.items()}
+    rows = {**baselines, **outcome.evaluations}
     lines = [
         f"{title}Measured on split `{condition.section.data.test}`, "
         f"protocol `{first.protocol}`, {first.num_queries} queries{in_words(condition.to_json())},",
-        f"{first.num_ties} tied documents (ties count against the system).{fusion}",
+        f"{first.num_ties} tied documents (ties {rule}).{fusion}",
         "",
         "| system | " + " | ".join(measures) + " |",
         "|---|" + "---|" * len(measures),

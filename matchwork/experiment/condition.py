@@ -1,4 +1,4 @@
-"""One way to test a matcher: dev to choose on, test to report, and BM25 on both.
+"""One way to test a matcher: dev to choose on, test to report, and the baselines on both.
 
 A recipe trains once and may test under several: another pool, depth, protocol or split.
 """
@@ -13,12 +13,13 @@ from matchwork.evaluate import Evaluation
 from matchwork.experiment.recipe import MAIN, ConditionSection
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.measured import MeasuredSplit
+from matchwork.rank.rm3 import RM3, rm3_run
 from matchwork.types import Run
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """BM25 on the same candidates, for dev (to choose the fusion weight) and test."""
+    """A ranking of the same candidates, for dev (to choose the fusion weight) and test."""
 
     dev: Run
     test: Run
@@ -61,9 +62,17 @@ class Condition:
         return "test.run" if self.name == MAIN else f"test.{self.name}.run"
 
     @cached_property
-    def baseline(self) -> Baseline:
-        """Ranks dev and test with BM25."""
+    def baselines(self) -> dict[str, Baseline]:
+        """BM25 first, then what the recipe asks for, then the runs the data set comes with."""
         dev, test = self.dev.bm25_run(), self.test.bm25_run()
+        runs = {"BM25": (dev, test)}
+        if RM3.name in self.section.data.baselines:
+            runs[RM3.name] = rm3_run(self.dev.split, dev), rm3_run(self.test.split, test)
+        for name, run in self.test.split.runs.items():
+            runs[name] = self.dev.split.runs[name], run
+        return {name: self._baseline(*both) for name, both in runs.items()}
+
+    def _baseline(self, dev: Run, test: Run) -> Baseline:
         calibration = None
         if self.test.task == "classification":
             calibration = Calibration.fit(*self.dev.scored_pairs(dev))

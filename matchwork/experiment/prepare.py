@@ -54,7 +54,7 @@ class Prepared:
         return TrainingSet.from_split(
             self.train,
             self.tokenizer,
-            text.max_query_length or None,
+            self._max_query_length,
             text.max_document_length or None,
         )
 
@@ -67,12 +67,13 @@ class Prepared:
         if self.links is not None:
             assert isinstance(self.tokenizer, WordTokenizer)  # else there were no links
             model.link_words(WordLinks.from_words(self.links, self.tokenizer))
+        model.read_corpus((self.samples.queries, self.samples.documents))
         return Matcher(
             self.tokenizer,
             model,
             name=recipe.model_name,
             statistics=self._statistics,
-            max_query_length=recipe.text.max_query_length or None,
+            max_query_length=self._max_query_length,
             max_document_length=recipe.text.max_document_length or None,
         )
 
@@ -81,6 +82,12 @@ class Prepared:
         config = self.recipe.train
         SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
         self._statistics  # noqa: B018
+
+    @property
+    def _max_query_length(self) -> int | None:
+        """The limit of the recipe or of the model, whichever is lower."""
+        limits = (self.recipe.text.max_query_length, self.recipe.model.max_query_length)
+        return min((limit for limit in limits if limit), default=None)
 
     @cached_property
     def _statistics(self) -> CorpusStatistics:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from matchwork.config import build, to_table
 from matchwork.data.catalogue import CATALOGUE
@@ -26,6 +26,8 @@ MAIN = "main"
 """The condition that `[data]` describes: epochs are chosen and matchers calibrated on its dev."""
 CHANGEABLE = ("protocol", "measures", "dev", "test", "depth", "dev_depth", "options")
 """What a further condition may change of `[data]`: how is tested, never what is learnt from."""
+ADDED = ("baselines", "fuse_with")
+"""Keys of `[data]` that came later: as a default they are not written, so old hashes stay."""
 _CONDITION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -37,6 +39,8 @@ class DataSection:
     best documents are re-ranked where the data set has no candidates; 0 ranks them all.
     `dev_depth` is the same for dev (None: `depth`), which is ranked after every epoch.
     `options` are those of a catalogued set, `columns` names the columns of a pair file.
+    `baselines` are measured beside BM25 and the runs that the data set comes with; the matcher
+    is fused with each system of `fuse_with`, any of all these.
     """
 
     name: str
@@ -49,9 +53,15 @@ class DataSection:
     dev_depth: int | None = None
     options: dict[str, str | bool] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
+    baselines: tuple[Literal["BM25+RM3"], ...] = ()
+    fuse_with: tuple[str, ...] = ("BM25",)
 
     def __post_init__(self) -> None:
         self.column_names()
+        for name in ADDED:
+            listed = getattr(self, name)
+            if len(set(listed)) != len(listed):
+                raise ConfigError(f"{name} names a system twice: {list(listed)}")
         for key, depth in (("depth", self.depth), ("dev_depth", self.dev_depth or 0)):
             if depth < 0:
                 raise ConfigError(f"{key} must be 0 (all) or more, got {depth}")
@@ -111,7 +121,7 @@ class Recipe:
     def to_json(self) -> dict[str, Any]:
         """Every setting, defaults included."""
         tables = {
-            "data": to_table(self.data),
+            "data": _data_table(self.data),
             "text": to_table(self.text),
             "vectors": to_table(self.vectors),
             "model": {"name": self.model_name, **to_table(self.model)},
@@ -246,6 +256,11 @@ def _condition(name: str, changes: object, data: Mapping[str, Any], where: str) 
     return ConditionSection(build(DataSection, kept, where), _paper(paper, where))
 
 
+def _data_table(data: DataSection) -> dict[str, Any]:
+    table, plain = to_table(data), to_table(DataSection(name=data.name))
+    return {key: v for key, v in table.items() if key not in ADDED or v != plain[key]}
+
+
 def _to_table(section: ConditionSection) -> dict[str, Any]:
     table = to_table(section.data)
     return {key: table[key] for key in CHANGEABLE} | {"paper": dict(section.paper)}
@@ -265,6 +280,7 @@ def _check_data(data: DataSection, where: str) -> None:
         raise ConfigError(f"{where}: no protocol {data.protocol!r}; {hint}")
     for measure in data.measures:
         canonical(measure)
+    _check_fusion(data, where)
     options = CATALOGUE[data.name].options if data.name in CATALOGUE else {}
     for option in data.options:
         if option not in options:
@@ -279,6 +295,15 @@ def _check_data(data: DataSection, where: str) -> None:
     elif not Path(data.name).exists():
         hint = did_you_mean(data.name, CATALOGUE)
         raise DataError(f"{where}: {data.name!r} is neither a known data set nor a path; {hint}")
+
+
+def _check_fusion(data: DataSection, where: str) -> None:
+    runs = CATALOGUE[data.name].runs if data.name in CATALOGUE else ()
+    systems = ("BM25", *data.baselines, *runs)
+    for system in data.fuse_with:
+        if system not in systems:
+            hint = did_you_mean(system, systems)
+            raise ConfigError(f"{where}: fuse_with = {system!r} is not a baseline here; {hint}")
 
 
 def check_measures(recipe: Recipe, task: Task, where: str) -> None:

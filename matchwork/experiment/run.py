@@ -37,7 +37,7 @@ def run_recipe(
     observer.stage(f"reading {recipe.data.name}")
     prepared = prepare(recipe, str(data_root) if data_root else None)
     observer.stage("ranking with BM25")
-    baselines = {name: c.baseline.evaluation for name, c in prepared.conditions.items()}
+    baselines = {name: c.baselines for name, c in prepared.conditions.items()}
     folders = {seed: out / f"seed-{seed}" for seed in recipe.run.seeds}
     finished = {seed for seed in folders if resume and (folders[seed] / OUTCOME).exists()}
     waiting = {seed: folder for seed, folder in folders.items() if seed not in finished}

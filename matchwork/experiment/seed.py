@@ -12,21 +12,24 @@ from matchwork.evaluate.sample import Sample
 
 @dataclass
 class ConditionOutcome:
-    """Test evaluations (by system name) under one condition, and the fusion weight of its dev."""
+    """Test evaluations (by system name) under one condition, and the fusion weights of its dev.
+
+    A weight is the matcher's share beside the baseline of that name.
+    """
 
     evaluations: dict[str, Evaluation]
-    weight: float | None = None
+    weights: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the inverse of `from_json`."""
         evaluations = {name: evaluation_to_json(e) for name, e in self.evaluations.items()}
-        return {"evaluations": evaluations, "weight": self.weight}
+        return {"evaluations": evaluations, "weights": self.weights}
 
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> "ConditionOutcome":
         """Read back what `to_json` wrote."""
         evaluations = {name: evaluation_from_json(e) for name, e in table["evaluations"].items()}
-        return cls(evaluations, table["weight"])
+        return cls(evaluations, table["weights"])
 
 
 @dataclass

@@ -71,16 +71,18 @@ def _measure(
     observer: Observer,
     dev_run: Run | None,
 ) -> ConditionOutcome:
-    """The matcher alone and, for a ranking, fused with BM25; the run is kept in `folder`."""
-    test, dev, baseline = condition.test, condition.dev, condition.baseline
+    """The matcher alone and, for a ranking, fused with baselines; the run is kept in `folder`."""
+    test, dev = condition.test, condition.dev
     run = test.run(matcher, observer.progress)
     write_run(folder / condition.run_file, run, tag=matcher.name)
     outcome = ConditionOutcome({matcher.name: test.evaluate(run, matcher.calibration)})
     if test.task == "ranking":
         measure, protocol = dev.measures[0], dev.protocol
         ours = dev_run or dev.run(matcher)
-        weight = choose_weight(ours, baseline.dev, dev.split.qrels, measure, protocol)
-        fused = fuse(run, baseline.test, weight)
-        outcome.evaluations[f"BM25 + {matcher.name}"] = test.evaluate(fused)
-        outcome.weight = weight
+        for name in condition.section.data.fuse_with:
+            baseline = condition.baselines[name]
+            weight = choose_weight(ours, baseline.dev, dev.split.qrels, measure, protocol)
+            fused = fuse(run, baseline.test, weight)
+            outcome.evaluations[f"{name} + {matcher.name}"] = test.evaluate(fused)
+            outcome.weights[name] = weight
     return outcome

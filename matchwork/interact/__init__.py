@@ -6,15 +6,22 @@ from matchwork.interact.indicator import same_words
 from matchwork.interact.interaction import Evidence, Interaction, LazyEvidence, Side, WordWeights
 from matchwork.interact.masked import masked_max, masked_mean, masked_softmax
 from matchwork.interact.neural_tensor import NeuralTensor
+from matchwork.interact.phrase_weights import PhraseWeights
+from matchwork.interact.relevance import Relevance, relevance
+from matchwork.interact.semantic import CoAttention, SemanticMatching
 from matchwork.interact.similarity import cosine, cosine_table, row_lengths
 from matchwork.interact.word_links import WordLinks
 
 __all__ = [
+    "CoAttention",
     "Evidence",
     "GridCNN",
     "Interaction",
     "LazyEvidence",
     "NeuralTensor",
+    "PhraseWeights",
+    "Relevance",
+    "SemanticMatching",
     "Side",
     "WordLinks",
     "WordWeights",
@@ -24,6 +31,7 @@ __all__ = [
     "masked_mean",
     "masked_softmax",
     "matrix_distance",
+    "relevance",
     "row_agreements",
     "row_distances",
     "row_lengths",

@@ -1,7 +1,7 @@
 """What every model is: `forward(batch) = match(encode(query), encode(document))`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -10,22 +10,32 @@ from torch import Tensor, nn
 from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, WordLinks
+from matchwork.interact import Evidence, PhraseWeights, WordLinks
 from matchwork.registry import Registry
-from matchwork.text import PairBatch, Sequences
+from matchwork.text import PairBatch, Sequences, TokenTable
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Base of all model settings: frozen, complete, and the only source of defaults."""
 
+    @property
+    def max_query_length(self) -> int | None:
+        """Most words of a query that the model can read; None: any number."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class MatchOutput:
-    """Scores, shape (batch,), higher is better; and the tables the model computed anyway."""
+    """Scores, shape (batch,), higher is better; and the tables the model computed anyway.
+
+    Where the model tells classes apart, `logits`, shape (batch, classes), are what their softmax
+    is made of.
+    """
 
     scores: Tensor
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    logits: Tensor | None = None
 
 
 class MatchModel(nn.Module, ABC):
@@ -48,13 +58,19 @@ class MatchModel(nn.Module, ABC):
         return {
             f"{place}.{name}"
             for place, part in self.named_modules()
-            if isinstance(part, Encoder | WordLinks)
+            if isinstance(part, Encoder | PhraseWeights | WordLinks)
             for name in part.frozen_names()
         }
 
     def link_words(self, links: WordLinks) -> None:
         """Use external links between words; models that can, override this."""
         raise ConfigError(f"{type(self).__name__} cannot use word links")
+
+    def read_corpus(self, texts: Sequence[TokenTable]) -> None:
+        """Learn from the training texts how common phrases are; most models do not ask.
+
+        Called once, before training; what is learnt is saved with the weights.
+        """
 
     def encode(self, sequences: Sequences) -> Encoded:
         """Token ids to vectors."""

@@ -228,5 +228,5 @@ def test_real_options():
 def test_real_microblog_year():
     year = load("trec-microblog", SHARED, ["2011"])["2011"]
     assert sum(pair.label > 0 for pair in year.pairs()) == 2083
-    assert {id: tuple(scores) for id, scores in year.first_stage.items()} == year.candidates
+    assert {id: tuple(scores) for id, scores in year.runs["QL"].items()} == year.candidates
     assert min(grade for judged in year.qrels.values() for grade in judged.values()) == 0

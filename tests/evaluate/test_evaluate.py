@@ -155,6 +155,7 @@ QRELS = {
         ("raw", sorted(QRELS), 2 / 5),
         ("has-positive", sorted(QRELS.keys() - {"all-negative"}), 2 / 4),
         ("clean", ["both", "not in the run"], 1 / 2),
+        ("trec-eval", sorted(QRELS), 2 / 5),
     ],
 )
 def test_protocols_keep_and_drop(protocol, kept, value):
@@ -165,8 +166,20 @@ def test_protocols_keep_and_drop(protocol, kept, value):
     assert found["RR"] == pytest.approx(value)
 
 
+def test_ties_of_trec_eval_fall_by_descending_id():
+    """Checked with trec_eval's own sort, which pytrec_eval keeps."""
+    run = {"q": {"9": 1.0, "b": 1.0, "10": 1.0, "a": 1.0, "z": 0.5}}
+    for place, relevant in enumerate(["b", "a", "9", "10", "z"], start=1):
+        qrels = {"q": {relevant: 1}}
+        assert evaluate(run, qrels, ["RR"], "trec-eval")["RR"] == pytest.approx(1 / place)
+        theirs = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
+        assert theirs["q"]["recip_rank"] == pytest.approx(1 / place)
+    assert evaluate(run, {"q": {"b": 1}}, ["RR"])["RR"] == 1 / 4  # elsewhere against the system
+    assert evaluate(run, {"q": {"b": 1}}, ["RR"], "trec-eval").num_ties == 4
+
+
 def test_every_protocol_is_tested_above():
-    assert list(PROTOCOLS) == ["clean", "has-positive", "raw"]
+    assert list(PROTOCOLS) == ["clean", "has-positive", "raw", "trec-eval"]
 
 
 def test_a_negative_grade_is_not_relevant():
