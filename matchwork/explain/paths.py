@@ -28,6 +28,11 @@ class MatchingPath:
     cells: tuple["PathCell", ...]
 
     @property
+    def places(self) -> list[tuple[int, int]]:
+        """Where it goes; how it leaves the grid at the end cannot be seen."""
+        return [(cell.row, cell.column) for cell in self.cells]
+
+    @property
     def title(self) -> str:
         """What a reader is told."""
         parts = ["Matching path", "read backwards" * self.reverse, _RULES[self.rule]]
@@ -76,7 +81,7 @@ def matching_paths(explanation: Explanation) -> list[MatchingPath]:
         if explanation.tables.keys() >= {INTERACTION, *names}:
             plain = _path(explanation, names, "gates", reverse)
             merged = _path(explanation, names, "merged", reverse)
-            paths += [plain] if merged.cells == plain.cells else [plain, merged]
+            paths += [plain] if merged.places == plain.places else [plain, merged]
     return [path for path in paths if path.cells]
 
 
