@@ -81,7 +81,7 @@ def matching_paths(explanation: Explanation) -> list[MatchingPath]:
         if explanation.tables.keys() >= {INTERACTION, *names}:
             plain = _path(explanation, names, "gates", reverse)
             merged = _path(explanation, names, "merged", reverse)
-            paths += [plain] if merged.places == plain.places else [plain, merged]
+            paths += [plain] if merged.cells == plain.cells else [plain, merged]
     return [path for path in paths if path.cells]
 
 
