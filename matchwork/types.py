@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ Run: TypeAlias = dict[str, dict[str, float]]
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 TextPair: TypeAlias = tuple[str, str]
+Task: TypeAlias = Literal["ranking", "classification", "regression"]
 
 
 @dataclass(frozen=True, slots=True)

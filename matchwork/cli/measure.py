@@ -10,13 +10,12 @@ from matchwork.cli.evaluate import describe_evaluation
 from matchwork.cli.progress import scoring
 from matchwork.cli.scorers import is_bm25, open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
-from matchwork.data.dataset import Task
 from matchwork.errors import ConfigError
 from matchwork.evaluate import Comparison, Evaluation, compare_all, task_of
 from matchwork.rank import Calibration, Matcher
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.rank.pipeline import fuse
-from matchwork.types import Run
+from matchwork.types import Run, Task
 
 BASELINE = "BM25"
 

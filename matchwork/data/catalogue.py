@@ -11,11 +11,12 @@ from pathlib import Path
 
 from matchwork.data import sources
 from matchwork.data.collection import chosen
-from matchwork.data.dataset import Dataset, Protocol, Split, Task
+from matchwork.data.dataset import Dataset, Protocol, Split
 from matchwork.data.formats import Columns
 from matchwork.data.sources import Options, Source
 from matchwork.errors import ConfigError, DataError
 from matchwork.registry import Registry, did_you_mean
+from matchwork.types import Task
 
 ROOT_VARIABLE = "MATCHWORK_DATA"
 

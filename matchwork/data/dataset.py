@@ -7,10 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from matchwork.errors import DataError
 from matchwork.registry import did_you_mean
-from matchwork.types import Qrels, Run
+from matchwork.types import Qrels, Run, Task
 
 Protocol: TypeAlias = Literal["raw", "has-positive", "clean", "trec-eval"]
-Task: TypeAlias = Literal["ranking", "classification", "regression"]
 
 
 class LabelledPair(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from matchwork.data import Dataset, load
+from matchwork.demo.folder import DemoFolder
 from matchwork.demo.lcs_figures import LCSFigures, LCSGrid, lcs_figures, lcs_grids
 from matchwork.encode import WordEmbedding
 from matchwork.experiment import Observer
@@ -39,7 +40,7 @@ EXAMPLE = ("A B C D E", "F A C G D")  # the pair of the paper's figure 4
 
 
 @dataclass(frozen=True)
-class LCSDemo:
+class LCSDemo(DemoFolder):
     """The figures of each seed on test, and the example as the first seed sees it."""
 
     dataset: Dataset
@@ -47,16 +48,6 @@ class LCSDemo:
     grid: LCSGrid
     out: Path
     seconds: float
-
-    @property
-    def matcher_folder(self) -> Path:
-        """The saved matcher of the first seed."""
-        return self.out / "matcher"
-
-    @property
-    def report(self) -> Path:
-        """The page with the figures and the tables."""
-        return self.out / "report.html"
 
     def mean_and_spread(self, figure: str) -> tuple[float, float]:
         """Mean and standard deviation of one figure over the seeds."""

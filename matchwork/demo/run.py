@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from matchwork.data import Dataset, Split, load
+from matchwork.demo.folder import DemoFolder
 from matchwork.demo.matcher import TRAINING, untrained_matcher
 from matchwork.demo.report import write_demo_report
 from matchwork.evaluate import Comparison, Evaluation, compare_all, evaluate
@@ -27,7 +28,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class DemoResult:
+class DemoResult(DemoFolder):
     """Everything the demo shows; `comparisons` are with BM25."""
 
     dataset: Dataset
@@ -39,16 +40,6 @@ class DemoResult:
     history: Sequence[Mapping[str, float]]
     out: Path
     seconds: float
-
-    @property
-    def matcher_folder(self) -> Path:
-        """The saved matcher."""
-        return self.out / "matcher"
-
-    @property
-    def report(self) -> Path:
-        """The page with everything on it."""
-        return self.out / "report.html"
 
     @property
     def picture(self) -> Path:

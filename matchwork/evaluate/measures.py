@@ -10,17 +10,16 @@ that round to their label).
 import ast
 import re
 from functools import cache
-from typing import Literal, TypeAlias
 
 import ir_measures
 from ir_measures.measures.base import MeanAgg, Measure
 
 from matchwork.errors import ConfigError, UnknownNameError
 from matchwork.registry import did_you_mean
+from matchwork.types import Task
 
 CLASSIFICATION = ("Accuracy", "F1", "macro-F1")
 REGRESSION = ("MSE", "Exact")
-Task: TypeAlias = Literal["ranking", "classification", "regression"]
 
 _ALIASES = {"S": "Success", "Hit": "Success", "Hits": "Success", "Acc": "Accuracy"}
 _SHAPE = re.compile(r"(?P<name>[^@()]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>[\d.]+))?")

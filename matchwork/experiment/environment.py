@@ -26,15 +26,13 @@ def commit() -> str | None:
     Ask when a run begins: by its end, the working copy may be another. Where the code runs
     without its history, in a container say, MATCHWORK_COMMIT tells.
     """
-    if told := os.environ.get("MATCHWORK_COMMIT"):
-        return told
     folder = package_folder()
     try:
         name = _git(folder, "rev-parse", "--short=12", "HEAD")
         tracked = _git(folder, "ls-files", "--error-unmatch", "__init__.py")
         changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return os.environ.get("MATCHWORK_COMMIT")
     return f"{name}-dirty" if changed and tracked else name
 
 

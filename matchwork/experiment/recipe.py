@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from matchwork.config import build, to_table
 from matchwork.data.catalogue import CATALOGUE
-from matchwork.data.dataset import Task
 from matchwork.data.formats import Columns
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import CLASSIFICATION, PROTOCOLS, REGRESSION, canonical, task_of
@@ -20,6 +19,7 @@ from matchwork.experiment.text_sections import TextSection, VectorsSection, chec
 from matchwork.models import MODELS, ModelConfig
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
+from matchwork.types import Task
 
 SECTIONS = ("data", "text", "vectors", "links", "model", "train", "run", "paper", "also")
 MAIN = "main"

@@ -70,8 +70,9 @@ def _contribution_table(side: Contributions) -> Table:
 def _path_tables(explanation: Explanation) -> list[Section]:
     """The words that each matching path aligns, where the model walks along one."""
     tables: list[Section] = [
-        Table(["query", "document", "interaction"], path.aligned(explanation), path.title)
+        Table(["query", "document", "interaction"], rows, path.title)
         for path in matching_paths(explanation)
+        if (rows := path.aligned(explanation))
     ]
     return [Heading("Which words the matching path aligns"), *tables] if tables else []
 

@@ -41,7 +41,7 @@ def heat_map(
     rows, columns = _words_kept(explanation, values, max_words)
     notes = _left_out(values, rows, columns)
     chart: Chart = _map(explanation, values, rows, columns, _colours(values))
-    if name == INTERACTION and (paths := matching_paths(explanation)):
+    if name == INTERACTION and (paths := _visibly_different(matching_paths(explanation))):
         notes += [_line_in_words(path) for path in paths]
         chart = alt.layer(chart, *(part for p in paths for part in _line(p, rows, columns)))
     title = alt.TitleParams(evidence_title(name), subtitle=notes or alt.Undefined)
@@ -177,6 +177,14 @@ def _map(
         .properties(width=alt.Step(CELL), height=alt.Step(CELL))
     )
     return chart
+
+
+def _visibly_different(paths: list[MatchingPath]) -> list[MatchingPath]:
+    """Without those that only leave the grid in another way than one before them."""
+    first: dict[tuple[object, ...], MatchingPath] = {}
+    for path in paths:
+        first.setdefault((path.reverse, *path.places), path)
+    return list(first.values())
 
 
 def _line(path: MatchingPath, rows: Places, columns: Places) -> list["alt.Chart"]:

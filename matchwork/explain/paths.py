@@ -28,6 +28,11 @@ class MatchingPath:
     cells: tuple["PathCell", ...]
 
     @property
+    def places(self) -> list[tuple[int, int]]:
+        """Where it goes; how it leaves the grid at the end cannot be seen."""
+        return [(cell.row, cell.column) for cell in self.cells]
+
+    @property
     def title(self) -> str:
         """What a reader is told."""
         parts = ["Matching path", "read backwards" * self.reverse, _RULES[self.rule]]

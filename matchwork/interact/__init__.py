@@ -1,5 +1,6 @@
 """VECTORS x VECTORS -> INTERACTION: tables of query words against document words."""
 
+from matchwork.interact import spatial_gru
 from matchwork.interact.distance import matrix_distance, row_agreements, row_distances
 from matchwork.interact.grid_cnn import GridCNN
 from matchwork.interact.indicator import same_words
@@ -36,4 +37,5 @@ __all__ = [
     "row_distances",
     "row_lengths",
     "same_words",
+    "spatial_gru",
 ]

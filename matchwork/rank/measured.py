@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from matchwork.data.dataset import Split, Task
+from matchwork.data.dataset import Split
 from matchwork.evaluate import (
     Evaluation,
     evaluate,
@@ -15,7 +15,7 @@ from matchwork.evaluate import (
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.ranking import Progress, rank_all
-from matchwork.types import Run, Scorer, Scores
+from matchwork.types import Run, Scorer, Scores, Task
 
 RUN_DEPTH = 1_000
 """Documents that a query keeps where all are ranked, as at TREC; beyond it a document is lost."""

@@ -1,5 +1,6 @@
 """What must stay true of the repository as a whole."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from matchwork.experiment import load_recipe
 from matchwork.experiment.results import results_page
 from matchwork.models import MODELS
 from matchwork.version import VERSION
@@ -63,6 +65,21 @@ def test_every_model_is_registered_documented_checked_and_tried(name):
     assert (ROOT / f"tests/parity/test_{name}.py").is_file()
     recipes = [tomllib.loads(path.read_text()) for path in (ROOT / "recipes").rglob("*.toml")]
     assert any(recipe["model"]["name"] in registered for recipe in recipes)
+
+
+@pytest.mark.shared_data
+def test_every_result_is_that_of_its_recipe_today():
+    """A recipe that was changed after its run would claim numbers that it does not give."""
+    made = sorted((ROOT / "results").glob("*/*.json"))
+    of_recipes = [path for path in made if path.parent.name != "analyses"]
+    assert of_recipes
+    stale = [
+        f"{path.parent.name}/{path.stem}"
+        for path in of_recipes
+        if load_recipe(ROOT / "recipes" / path.parent.name / f"{path.stem}.toml").hash
+        != json.loads(path.read_text())["recipe_hash"]
+    ]
+    assert not stale, f"run these again: {stale}"
 
 
 def test_the_results_page_is_fresh(tmp_path):

@@ -26,3 +26,21 @@ def test_a_change_anywhere_in_the_package_makes_the_commit_dirty(
     assert clean is not None and len(clean) == 12
     (package / "deep" / "module.py").write_text("changed = True\n")
     assert environment.commit() == f"{clean}-dirty"
+
+
+def test_without_a_history_the_environment_names_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr(environment, "package_folder", lambda: tmp_path)
+    assert environment.commit() is None
+    monkeypatch.setenv("MATCHWORK_COMMIT", "0123456789ab")
+    assert environment.commit() == "0123456789ab"
+
+
+def test_a_history_is_believed_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = environment.commit()
+    if found is None:
+        pytest.skip("not a git checkout")
+    monkeypatch.setenv("MATCHWORK_COMMIT", "0123456789ab")
+    assert environment.commit() == found

@@ -9,6 +9,7 @@ from matchwork.interact.spatial_gru.front import spatial_gru
 from matchwork.interact.spatial_gru.gates import Gates, spatial_gates
 from matchwork.interact.spatial_gru.rectangles import corner_states, flip_rectangle
 from matchwork.interact.spatial_gru.weights import Activation, SpatialWeights
+from matchwork.packages import make_callable
 
 __all__ = [
     "ENGINES",
@@ -20,3 +21,4 @@ __all__ = [
     "spatial_gates",
     "spatial_gru",
 ]
+make_callable(__name__)

@@ -57,8 +57,11 @@ def library() -> ctypes.CDLL:
 
 
 def _compiler() -> list[str]:
-    if given := os.environ.get("CXX"):
-        return shlex.split(given)
+    if given := os.environ.get("CXX", "").strip():
+        try:
+            return shlex.split(given)
+        except ValueError as error:
+            raise BuildError(f"CXX is not a command: {given} ({error})") from error
     for name in _COMPILERS:
         if found := shutil.which(name):
             return [found]
