@@ -20,6 +20,7 @@ EXAMPLES = examples(
     "matchwork explain MATCHER --query TEXT --document TEXT --out why.html --out why.png",
 )
 _BAR = 24  # letters of the longest bar
+_PHRASES = 5  # most phrases printed of each level
 
 
 def explain(
@@ -66,10 +67,33 @@ def _print(explanation: "Explanation", top_k: int) -> None:
     if not explanation.tables or not explanation.table().size:
         show.line("The model gives no table of word pairs for these texts.")
         return
-    _print_pairs(explanation, top_k)
+    _print_shares(explanation)
+    if not _print_phrases(explanation, top_k):
+        _print_pairs(explanation, top_k)
     _print_layers(explanation)
     _print_paths(explanation)
     _print_words(explanation, top_k)
+
+
+def _print_shares(explanation: "Explanation") -> None:
+    """What relevance and semantics made of the score, where the model has both."""
+    if explanation.shares is not None:
+        rows: list[list[show.Cell]] = [list(row) for row in explanation.shares.rows()]
+        show.table(["features", "score"], rows, title="Relevance or semantics")
+        show.line(explanation.shares.in_words())
+
+
+def _print_phrases(explanation: "Explanation", top_k: int) -> bool:
+    """The strongest phrase matches of each level; False where the model matches no phrases."""
+    from matchwork.explain.phrases import HEADER, phrase_matches
+
+    levels = phrase_matches(explanation)
+    for level in levels:
+        rows: list[list[show.Cell]] = [list(row) for row in level.rows(min(top_k, _PHRASES))]
+        left = len(level.matches) - len(rows)
+        note = f"{left} more, see --json or --out" if left else ""
+        show.table(HEADER, rows, title=level.title, note=note)
+    return bool(levels)
 
 
 def _print_pairs(explanation: "Explanation", top_k: int) -> None:

@@ -19,6 +19,7 @@ from matchwork.cli import (
     rank,
     results,
     score,
+    sweep,
     train,
 )
 from matchwork.cli.options import examples
@@ -69,6 +70,7 @@ app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.add_typer(data.app, name="data")
 app.command("models", epilog=models.EXAMPLES)(models.models)
 app.command("train", epilog=train.EXAMPLES)(train.train)
+app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("score", epilog=score.EXAMPLES)(score.score)

@@ -1,7 +1,7 @@
 """A matcher, BM25 and their fusion measured on one split; imported only by `evaluate`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ from matchwork.cli.progress import scoring
 from matchwork.cli.scorers import is_bm25, open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
 from matchwork.errors import ConfigError
-from matchwork.evaluate import Comparison, Evaluation, compare_all, task_of
-from matchwork.rank import Calibration, Matcher
+from matchwork.evaluate import Comparison, Evaluation, class_measures, compare_all, task_of
+from matchwork.rank import Matcher
+from matchwork.rank.classes import check_classes
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.rank.pipeline import fuse
 from matchwork.types import Run, Task
@@ -32,13 +33,20 @@ class Question:
     data_root: Path | None
     columns: Columns | None
     options: Mapping[str, str | bool]
+    num_classes: int | None = None
+
+    def to(self, matcher: Matcher) -> "Question":
+        """The same, put to a matcher: what tells classes apart is measured as that."""
+        measures, num_classes = self.measures, matcher.num_classes
+        if measures is None and num_classes > 2 and self.dataset not in CATALOGUE:
+            measures = class_measures(num_classes)
+        return replace(self, measures=measures, num_classes=num_classes)
 
     def read(self) -> tuple[Dataset, MeasuredSplit]:
         """The data set and the split in question; the measures decide the task."""
         with show.working(f"reading {self.dataset}"):
-            wanted = [self.split] if self._task() == "ranking" else None
             dataset = load(
-                self.dataset, self.data_root, wanted, columns=self.columns, **self.options
+                self.dataset, self.data_root, self._wanted(), columns=self.columns, **self.options
             )
         return dataset, self._measured(dataset, self.split)
 
@@ -54,7 +62,17 @@ class Question:
         if measured.task == "regression":
             run = dev.fit_line(dev_run)(run)
             return run, measured.evaluate(run)
-        return run, measured.evaluate(run, Calibration.fit(*dev.scored_pairs(dev_run)))
+        return run, measured.evaluate(run, dev.calibrate(dev_run))
+
+    def _wanted(self) -> list[str] | None:
+        """The splits to read; whatever has a threshold wants dev beside the one in question."""
+        if self._task() == "ranking":
+            return [self.split]
+        path = Path(self.dataset)
+        if self.dataset in CATALOGUE or not path.is_file():
+            return None
+        whole = self.split == path.name.split(".")[0]
+        return [self.split] if whole else list(dict.fromkeys([self.split, "dev"]))
 
     def _task(self) -> Task:
         if self.measures is None:
@@ -73,7 +91,19 @@ class Question:
             self.measures or dataset.measures,
             self._task(),
             self.depth or None,
+            self.num_classes or self._labelled_classes(dataset),
         )
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether labels are known to be grades, of which all from 1 on are positive."""
+        return self.dataset in CATALOGUE and CATALOGUE[self.dataset].task == "ranking"
+
+    def _labelled_classes(self, dataset: Dataset) -> int:
+        """What BM25 alone is asked to tell apart."""
+        if self._task() != "classification" or self.has_grades:
+            return 2
+        return max(2, *(split.top_label + 1 for split in dataset.splits.values()))
 
 
 @dataclass(frozen=True)
@@ -114,19 +144,20 @@ class Answer:
 
 def measure(matcher: str, question: Question, weight: float | None) -> Answer:
     """Score the split with the matcher and with BM25, evaluate and compare."""
+    opened = None if is_bm25(matcher) else open_matcher(matcher)
+    question = question if opened is None else question.to(opened)
     dataset, measured = question.read()
     if weight is not None and (measured.task != "ranking" or is_bm25(matcher)):
         raise ConfigError("--weight mixes the rankings of a matcher and BM25; leave it out here")
-    opened = None if is_bm25(matcher) else open_matcher(matcher)
-    if opened is not None and measured.task == "classification" and opened.calibration is None:
-        raise ConfigError(f"{matcher} has no calibration to classify by; train it with a dev split")
+    if opened is not None and measured.task == "classification":
+        _require_classes(matcher, opened, question, dataset)
     baseline, found = question.baseline(dataset, measured)
     runs, evaluations = {BASELINE: baseline}, {BASELINE: found}
     if opened is not None:
         name = opened.name
         with scoring() as progress:
             runs[name] = measured.run(opened, progress)
-        evaluations[name] = measured.evaluate(runs[name], opened.calibration)
+        evaluations[name] = measured.evaluate_matcher(opened, runs[name], opened.calibration)
         if weight is not None:
             fused = f"{BASELINE} + {name}"
             runs[fused] = fuse(runs[name], baseline, weight)
@@ -135,6 +166,14 @@ def measure(matcher: str, question: Question, weight: float | None) -> Answer:
     with show.working("comparing"):
         comparisons = compare_all(others, evaluations[BASELINE]) if others else {}
     return Answer(question, measured, opened, runs, evaluations, comparisons)
+
+
+def _require_classes(folder: str, matcher: Matcher, question: Question, dataset: Dataset) -> None:
+    if matcher.num_classes > 2 or not question.has_grades:
+        for split in {question.split, "dev"} & dataset.splits.keys():
+            check_classes(dataset[split], "classification", matcher.num_classes, matcher.name)
+    if matcher.calibration is None and matcher.num_classes == 2:
+        raise ConfigError(f"{folder} has no calibration to classify by; train it with a dev split")
 
 
 def _bm25_run(measured: MeasuredSplit) -> Run:

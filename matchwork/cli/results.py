@@ -1,8 +1,7 @@
 """`matchwork results`: every result in one place."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,6 +22,7 @@ def results(
     """The table of all results, or the page made from it."""
     with show.working("reading results"):
         from matchwork.experiment import load_results, results_table, write_results_page
+        from matchwork.experiment.results import without_queries
 
         found = load_results(results)
     if not found:
@@ -33,17 +33,10 @@ def results(
         )
     page = write_results_page(results) if write else None
     if json:
-        show.as_json([_without_queries(one) for one in found])
+        show.as_json([without_queries(one) for one in found])
         return
     from rich.markdown import Markdown
 
     show.out().print(Markdown(results_table(found)))
     if page is not None:
         show.line(f"written  {page}")
-
-
-def _without_queries(result: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in result.items() if key != "per_query"}
-    if "also" in kept:
-        kept["also"] = {name: _without_queries(one) for name, one in kept["also"].items()}
-    return kept

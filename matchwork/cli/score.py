@@ -18,12 +18,13 @@ from matchwork.errors import ConfigError
 if TYPE_CHECKING:
     from matchwork.cli.progress import Advance
     from matchwork.data import PairRow
-    from matchwork.rank import Calibration, Matcher
+    from matchwork.rank import Matcher
     from matchwork.types import TextPair
 
 EXAMPLES = examples(
     "matchwork score MATCHER pairs.tsv --out scored.tsv",
     "matchwork score MATCHER pairs.parquet --out scored.parquet --probability",
+    "matchwork score MATCHER pairs.jsonl --out classes.jsonl --class",
     "matchwork score MATCHER pairs.csv --columns query=title,document=body --out - | head",
 )
 _COPIED = ("query_id", "document_id", "query", "document", "label")
@@ -42,7 +43,14 @@ def score(
         ),
     ],
     probability: Annotated[
-        bool, typer.Option("--probability", help="Add the calibrated probability of a match.")
+        bool,
+        typer.Option(
+            "--probability",
+            help="Add the calibrated probability of a match; of more than two classes, of each.",
+        ),
+    ] = False,
+    class_: Annotated[
+        bool, typer.Option("--class", help="Add the likeliest class (of two: 1 is a match).")
     ] = False,
     columns: ColumnNames = None,
     json: Json = False,
@@ -50,7 +58,7 @@ def score(
     """Score every pair of a file, in constant memory however long it is.
 
     The output is again a pair file: the row number, the ids and labels that the file has, both
-    texts, and the score.
+    texts, and the score; `label` is what the file says, `class` what the matcher does.
     """
     from matchwork.cli.progress import counting
 
@@ -58,15 +66,15 @@ def score(
         raise ConfigError("--json and --out - both want stdout; write the scores to a file")
     rows, copied = _open_pairs(pairs, columns)
     opened = open_matcher(matcher)
-    if probability and opened.calibration is None:
+    if (probability or class_) and opened.calibration is None and opened.num_classes == 2:
         raise ConfigError(
             f"{matcher} gives no probabilities: it was not calibrated; train it with a dev split"
         )
-    names = ["row", *copied, "score", *(["probability"] if probability else [])]
+    results = _Results(opened, probability, class_)
+    names = ["row", *copied, *results.names]
     began, num_rows = time.monotonic(), 0
     with open_table(out, names) as write, counting("rows") as advance:
-        calibration = opened.calibration if probability else None
-        for part in _scored(opened, rows, copied, calibration, advance):
+        for part in _scored(results, rows, copied, advance):
             write(part)
             num_rows += len(part)
     _print_summary(opened, num_rows, time.monotonic() - began, out, json)
@@ -82,11 +90,38 @@ def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow
     return chain([first], rows), copied
 
 
+class _Results:
+    """What is written of every pair beside what was read, column by column."""
+
+    def __init__(self, matcher: "Matcher", probability: bool, class_: bool) -> None:
+        self.matcher, self.probability, self.class_ = matcher, probability, class_
+        self.several = matcher.num_classes > 2
+        self.shown = range(matcher.num_classes) if self.several else [1]
+        titles = [f"probability_{label}" if self.several else "probability" for label in self.shown]
+        self.names = ["score", *(titles if probability else []), *(["class"] if class_ else [])]
+
+    def stream(
+        self, texts: Iterator["TextPair"], advance: "Advance"
+    ) -> Iterator[list[list[float | int]]]:
+        """Windows of columns."""
+        if len(self.names) == 1:
+            for scores in self.matcher.score_stream(texts, progress=advance):
+                yield [scores.tolist()]
+            return
+        for scores, classes in self.matcher.classify_stream(texts, progress=advance):
+            columns = [scores.tolist()]
+            if self.probability:
+                columns += [classes[:, label].tolist() for label in self.shown]
+            if self.class_:
+                chosen = classes.argmax(axis=1) if self.several else classes[:, 1] >= 0.5
+                columns.append(chosen.astype(int).tolist())
+            yield columns
+
+
 def _scored(
-    matcher: "Matcher",
+    results: _Results,
     rows: Iterator["PairRow"],
     copied: list[str],
-    calibration: "Calibration | None",
     advance: "Advance",
 ) -> Iterator[list[Row]]:
     """Windows of output rows; only one window of texts is ever held."""
@@ -98,13 +133,10 @@ def _scored(
             window.append(row)
             yield row.query, row.document
 
-    for scores in matcher.score_stream(texts(), progress=advance):
-        results = [scores.tolist()]
-        if calibration is not None:
-            results.append(calibration.probability(scores).tolist())
+    for found in results.stream(texts(), advance):
         yield [
             (next(numbers), *fields(row), *values)
-            for row, *values in zip(window, *results, strict=True)
+            for row, *values in zip(window, *found, strict=True)
         ]
         window.clear()
 

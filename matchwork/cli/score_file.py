@@ -17,7 +17,7 @@ Row: TypeAlias = Sequence[str | int | float | None]
 Write: TypeAlias = Callable[[list[Row]], None]
 
 STDOUT = "-"
-_KINDS = {"row": "int64", "label": "int64", "score": "float64", "probability": "float64"}
+_KINDS = {"row": "int64", "label": "int64", "class": "int64", "score": "float64"}
 _SEPARATORS = str.maketrans("\t\n\r", "   ")
 
 
@@ -86,11 +86,15 @@ def _jsonl(stream: IO[str], names: Sequence[str]) -> Write:
     return write
 
 
+def _kind(name: str) -> str:
+    return "float64" if name.startswith("probability") else _KINDS.get(name, "string")
+
+
 def _parquet(stack: ExitStack, stream: IO[Any], names: Sequence[str]) -> Write:
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    types = [arrow.type_for_alias(_KINDS.get(name, "string")) for name in names]
+    types = [arrow.type_for_alias(_kind(name)) for name in names]
     schema = arrow.schema(list(zip(names, types, strict=True)))
     writer = stack.enter_context(parquet.ParquetWriter(stream, schema))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from matchwork.errors import DataError
@@ -30,7 +31,8 @@ class Split:
     ranks the whole of `documents` (a collection, searched by a first stage). `runs` are rankings
     that the data set itself comes with, by name: baselines, and partners for fusion. Judgements
     may speak of documents that are not here: measures such as AP divide by all relevant ones. A
-    label divided by `label_scale` is the score that a regression aims at.
+    label divided by `label_scale` is the score that a regression aims at. `source` is the pair
+    file it was read from, `label_lines` say where in it each label first stands.
     """
 
     name: str
@@ -40,10 +42,17 @@ class Split:
     candidates: Mapping[str, tuple[str, ...]] | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
     label_scale: float = 1.0
+    source: Path | None = None
+    label_lines: Mapping[int, int] = field(default_factory=dict)
 
     def label(self, query_id: str, document_id: str) -> int:
         """The grade of a document for a query, 0 when it was not judged."""
         return self.qrels.get(query_id, {}).get(document_id, 0)
+
+    @cached_property
+    def top_label(self) -> int:
+        """The highest label of a pair that is here."""
+        return max((pair.label for pair in self.pairs()), default=0)
 
     def pairs(self) -> Iterator[LabelledPair]:
         """Every candidate pair with its label; for a collection, every judged pair."""

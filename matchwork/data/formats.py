@@ -94,6 +94,7 @@ def build_split(name: str, rows: Iterable[PairRow], source: Path) -> Split:
     made_ids: dict[str, str] = {}
     pools: dict[str, dict[str, None]] = {}
     qrels: Qrels = {}
+    lines: dict[int, int] = {}
     for number, row in enumerate(rows, start=1):
         query_id = row.query_id or made_ids.setdefault(row.query, f"q{len(made_ids) + 1}")
         queries.add(query_id, row.query, row.line)
@@ -103,8 +104,17 @@ def build_split(name: str, rows: Iterable[PairRow], source: Path) -> Split:
         pool[document_id] = None
         if row.label is not None:
             qrels.setdefault(query_id, {})[document_id] = row.label
+            lines.setdefault(row.label, row.line)
     candidates = {query_id: tuple(pool) for query_id, pool in pools.items()}
-    return Split(name, queries.texts, documents.texts, qrels, candidates)
+    return Split(
+        name,
+        queries.texts,
+        documents.texts,
+        qrels,
+        candidates,
+        source=source,
+        label_lines=lines,
+    )
 
 
 def find_column(names: Sequence[str], aliases: Iterable[str]) -> str | None:

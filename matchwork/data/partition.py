@@ -1,14 +1,16 @@
-"""Cutting data into parts by query, the same way on every machine.
+"""Cutting data into parts, the same way on every machine; but for `share_of`, by query.
 
 Equal queries (but for case and punctuation) always fall into the same part: nothing leaks.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 
-from matchwork.data.dataset import Split
+from matchwork.data.dataset import LabelledPair, Split
 from matchwork.data.normalise import normalise
 from matchwork.errors import DataError
+from matchwork.types import Task
 
 TENTHS: Mapping[str, range] = {"train": range(2, 10), "dev": range(0, 1), "test": range(1, 2)}
 """Eight tenths to learn from, one to choose on, one to report."""
@@ -59,4 +61,38 @@ def part_of(split: Split, name: str, query_ids: Iterable[str]) -> Split:
         run: {key: found[key] for key in queries if key in found}
         for run, found in split.runs.items()
     }
-    return Split(name, queries, documents, qrels, candidates, runs)
+    return replace(
+        split,
+        name=name,
+        queries=queries,
+        documents=documents,
+        qrels=qrels,
+        candidates=candidates,
+        runs=runs,
+    )
+
+
+def share_of(split: Split, share: float, task: Task) -> Split:
+    """A random share to learn from: whole queries of a ranking, single pairs otherwise.
+
+    A smaller share is part of every larger one.
+    """
+    if task == "ranking":
+        chosen = hold_out(split, share)
+        return part_of(split, split.name, filter(chosen.__contains__, split.queries))
+
+    def place(pair: LabelledPair) -> tuple[str, str, str]:
+        words = f"{normalise(pair.query)}\t{normalise(pair.document)}"
+        return sha256(words.encode()).hexdigest(), pair.query_id, pair.document_id
+
+    pairs = sorted(split.pairs(), key=place)
+    kept = {(pair.query_id, pair.document_id) for pair in pairs[: round(share * len(pairs))]}
+    pools: dict[str, tuple[str, ...]] = {}
+    for pair in split.pairs():
+        if (pair.query_id, pair.document_id) in kept:
+            pools[pair.query_id] = (*pools.get(pair.query_id, ()), pair.document_id)
+    qrels = {
+        query: {document: grade for document, grade in grades.items() if (query, document) in kept}
+        for query, grades in split.qrels.items()
+    }
+    return part_of(replace(split, candidates=pools, qrels=qrels), split.name, pools)

@@ -84,5 +84,9 @@ class Encoder(nn.Module, ABC):
         """Entries of the state that training never changes, so a checkpoint can skip them."""
         return set()
 
+    def layers(self) -> list[nn.Module]:
+        """Layers that build on each other, from the input on, where there are any."""
+        return []
+
 
 ENCODERS: Registry[type[Encoder]] = Registry("encoder")

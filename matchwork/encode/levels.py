@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from matchwork.encode.base import Encoded
-from matchwork.encode.recurrent import BiLSTM
+from matchwork.encode.recurrent import BiLSTM, project_words
 
 LevelKind = Literal["deep", "wide", "contextual"]
 
@@ -54,7 +54,7 @@ class Levels(nn.Module):
         for layer in self.layers:
             made = layer(words if self.kind == "wide" else levels[-1], text.mask)
             made = functional.dropout(made, self.dropout, self.training)
-            levels.append(made.masked_fill(~text.mask.unsqueeze(-1), 0.0))
+            levels.append(made)
         return levels
 
 
@@ -70,7 +70,13 @@ class _Phrases(nn.Module):
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """(batch, length, dim) to (batch, length, filters)."""
-        return torch.relu(self.convolution(functional.pad(vectors.mT, (0, self.reach)))).mT
+        length, own = vectors.shape[1], self.convolution
+        padded = functional.pad(vectors, (0, 0, 0, self.reach))
+        phrases = torch.cat([padded[:, k : k + length] for k in range(self.reach + 1)], dim=-1)
+        # One product on rows as they lie: torch's convolution turns them there and back.
+        weight = own.weight.permute(2, 1, 0).flatten(0, 1).unsqueeze(0)
+        bias = own.bias.unsqueeze(0)  # type: ignore[union-attr]
+        return torch.relu(project_words(phrases.unsqueeze(0), weight, mask, bias).squeeze(0))
 
 
 class _StatesOf(nn.Module):

@@ -1,11 +1,16 @@
 """Bidirectional LSTMs that may be handed their input already multiplied with its weights."""
 
 import math
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import pad
+
+_CLOSED = -1e4  # as the input of a gate: its sigmoid is exactly 0
+_ALIGNED = 8  # columns a GPU likes to read at once
 
 
 class BiLSTM(nn.Module):
@@ -28,25 +33,26 @@ class BiLSTM(nn.Module):
             self.bias.view(num_stacks, 2, 4, units)[:, :, 1] = 1.0
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """(stacks, batch, length, dim) to states of shape (stacks, batch, length, 2 units)."""
-        return self.read(project(vectors, self.weight), mask)
+        """(stacks, batch, length, dim) to states of shape (stacks, batch, length, 2 units).
+
+        A text ends where its mask does: states are 0 at padding, and the backward direction
+        starts at the last word.
+        """
+        if vectors.is_cuda:  # there a step on its own costs more than all that is in it
+            return fused_states(vectors, mask, self.weight, self.recurrent, self.bias)
+        return self.read(project_words(vectors, self.weight, mask), mask)
 
     def read(self, gates: Tensor, mask: Tensor, stacks: slice = slice(None)) -> Tensor:
         """States from input that is multiplied already, (stacks, batch, length, 8 units).
 
-        `gates` are used up; they are those of the chosen `stacks`. A text ends where its mask
-        does: states are 0 at padding, and the backward direction starts at the last word.
+        `gates` are those of the chosen `stacks`.
         """
-        units = self.recurrent.shape[2]
         gates = gates.to(torch.promote_types(gates.dtype, torch.float32))
-        gates += self.bias[stacks, None, None]
-        # A closed input gate keeps the state at zero until the text begins.
-        inputs = gates.view(*gates.shape[:3], 2, 4, units)[..., 0, :]
-        inputs.masked_fill_(~mask[..., None, None], -torch.inf)
+        weights = (part[stacks].to(gates.dtype) for part in (self.recurrent, self.bias))
         states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
-            gates, self.recurrent[stacks].to(gates.dtype)
+            gates, *weights, *_reading_order(mask, len(gates))
         )
-        return states.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return states
 
 
 def project(vectors: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -56,81 +62,168 @@ def project(vectors: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
     return made.view(*vectors.shape[:3], weight.shape[-1])
 
 
+def project_words(
+    vectors: Tensor, weight: Tensor, mask: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """The same, but 0 at padding, which on a CPU takes no part in the products."""
+    if mask.is_cuda:  # how many words there are is not worth waiting for
+        return project(vectors, weight, bias).masked_fill(~mask.unsqueeze(-1), 0.0)
+    words = mask.flatten().nonzero().squeeze(1)
+    if len(words) == mask.numel():
+        return project(vectors, weight, bias)
+    made = project(vectors.flatten(1, 2)[:, None, words], weight, bias).squeeze(1)
+    rows = made.new_zeros(len(made), mask.numel(), made.shape[-1]).index_copy(1, words, made)
+    return rows.view(*vectors.shape[:3], -1)
+
+
+def fused_states(
+    vectors: Tensor, mask: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor
+) -> Tensor:
+    """What `BiLSTM` gives, by torch's own LSTM: cuDNN on a GPU, and nothing waits for lengths.
+
+    A further input, 1 at padding, closes the input gate: a state stays 0 until its text begins.
+    """
+    units = recurrent.shape[2]
+    with torch.autocast(vectors.device.type, enabled=False):
+        dtype = torch.promote_types(vectors.dtype, torch.float32)
+        padding = pad((~mask).to(dtype).unsqueeze(-1), (0, _ALIGNED - 1))
+        closed = torch.zeros(_ALIGNED, 2, 4, units, dtype=dtype, device=vectors.device)
+        closed[0, :, 0] = _CLOSED
+        start = vectors.new_zeros(2, len(mask), units, dtype=dtype)
+        states = []
+        for own, *parts in zip(vectors, weight, recurrent, bias, strict=True):
+            inputs, again, shift = (part.to(dtype) for part in parts)
+            weights = _in_one_piece(torch.cat([inputs, closed.flatten(1)]), again, shift)
+            read = torch.cat([own.to(dtype), padding], dim=-1)
+            options = (True, 1, 0.0, torch.is_grad_enabled(), True, True)  # as nn.LSTM passes them
+            states.append(torch.lstm(read, (start, start), weights, *options)[0])
+    return torch.stack(states).masked_fill(~mask.unsqueeze(-1), 0.0)
+
+
+def _in_one_piece(weight: Tensor, recurrent: Tensor, bias: Tensor) -> list[Tensor]:
+    """Weights of both directions as `torch.lstm` takes them, laid out as cuDNN wants them."""
+    ahead, back = weight.T.chunk(2)
+    shifts = [part for shift in bias.chunk(2) for part in (shift, torch.zeros_like(shift))]
+    parts = [ahead, recurrent[0].T, back, recurrent[1].T, *shifts]
+    flat = torch.cat([part.flatten() for part in parts])
+    pieces = torch.split(flat, [part.numel() for part in parts])
+    made = [piece.view_as(part) for piece, part in zip(pieces, parts, strict=True)]
+    return [made[place] for place in (0, 1, 4, 5, 2, 3, 6, 7)]
+
+
+def _reading_order(mask: Tensor, stacks: int) -> tuple[Tensor, list[int]]:
+    """Which rows are read at each step, and how many texts are not over by then.
+
+    Rows are those of (stacks, batch, length, 2); a step has (stacks, 2, texts) of them, the
+    longest text first, so that the texts of a step are the first of those of the step before.
+    """
+    batch, width = mask.shape
+    lengths, texts = mask.sum(1).sort(descending=True, stable=True)
+    steps = torch.arange(int(lengths[:1].sum()), device=mask.device).unsqueeze(1)
+    goes_on = lengths > steps
+    words = torch.stack([steps.expand_as(goes_on), lengths - 1 - steps], dim=1)
+    directions = torch.arange(2, device=mask.device).unsqueeze(1)
+    rows = 2 * (texts * width + words) + directions
+    first = 2 * batch * width * torch.arange(stacks, device=mask.device)
+    rows = first[:, None, None] + rows.unsqueeze(1)
+    return rows[goes_on[:, None, None].expand_as(rows)], goes_on.sum(1).tolist()
+
+
 class _Scan(torch.autograd.Function):
-    """Written by hand: the gradient of the weights is one product instead of one a step."""
+    """Step by step, both directions and all stacks in one; texts that are over take no part.
+
+    tanh x is 2 sigmoid 2x - 1, which costs a quarter: the cell gate is read at twice its value,
+    and one sigmoid serves all gates. Written by hand: the gradient of the weights is one product
+    instead of one a step.
+    """
 
     @staticmethod
-    def forward(ctx: Any, gates: Tensor, recurrent: Tensor) -> Tensor:
-        units = recurrent.shape[2]
-        weights = recurrent.flatten(0, 1)
-        z = _to_streams(gates)
-        cells = z.new_empty(*z.shape[:3], units)
-        states = torch.empty_like(cells)
-        with torch.autocast(gates.device.type, enabled=False):
-            for t, step in enumerate(z):
-                if t:
-                    step.baddbmm_(states[t - 1], weights)
-                step[..., : 2 * units].sigmoid_()
-                step[..., 2 * units : 3 * units].tanh_()
-                step[..., 3 * units :].sigmoid_()
-                i, f, g, o = step.chunk(4, dim=-1)
-                torch.mul(i, g, out=cells[t])
-                if t:
-                    cells[t].addcmul_(f, cells[t - 1])
-                torch.tanh(cells[t], out=states[t]).mul_(o)
-        ctx.save_for_backward(z, cells, states, weights)
-        return _from_streams(states)
+    def forward(
+        ctx: Any, gates: Tensor, recurrent: Tensor, bias: Tensor, order: Tensor, counts: list[int]
+    ) -> Tensor:
+        streams, units = 2 * len(gates), recurrent.shape[2]
+        kept = any(ctx.needs_input_grad)
+        scale = bias.new_ones(4, units).index_fill_(0, order.new_tensor([2]), 2.0).flatten()
+        weights = recurrent.flatten(0, 1) * scale
+        shift = bias.view(streams, 1, 4 * units) * scale
+        size = len(order) if kept else streams * gates.shape[1]
+        z, seen = gates.new_empty(size, 4 * units), gates.new_empty(size, units)
+        cells = gates.new_empty(size if kept else 0, units)
+        state, cell = gates.new_zeros(2, streams, gates.shape[1], units)
+        rows, states = (
+            gates.reshape(-1, 4 * units),
+            gates.new_zeros(2 * gates[..., 0].numel(), units),
+        )
+        for count, block in zip(counts, _blocks(counts, streams), strict=True):
+            here = block if kept else slice(0, streams * count)
+            step, curve = z[here].view(streams, count, -1), seen[here].view(streams, count, -1)
+            torch.index_select(rows, 0, order[block], out=z[here])
+            torch.addcmul(shift, step, scale, out=step)
+            now, c = state[:, :count], cell[:, :count]
+            step.baddbmm_(now, weights).sigmoid_()
+            i, f, g, o = step.chunk(4, dim=-1)
+            c.mul_(f).addcmul_(i, g, value=2).sub_(i)
+            torch.mul(c, 2, out=curve).sigmoid_().mul_(2).sub_(1)
+            torch.mul(curve, o, out=now)
+            states.index_copy_(0, order[block], now.reshape(-1, units))
+            if kept:
+                cells[block].view_as(c).copy_(c)
+        made = states.view(*gates.shape[:3], 2 * units)
+        ctx.save_for_backward(z, cells, seen, made, recurrent, order)
+        ctx.counts = counts
+        return made
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
-        z, cells, states, weights = ctx.saved_tensors
-        outer = _to_streams(gradients[0])
-        slopes, through = _slopes(z, cells)
-        forget, turned = z.chunk(4, dim=-1)[1], weights.mT
-        d_state, d_cell = outer[-1], torch.zeros_like(cells[0])
-        for t in reversed(range(len(z))):
-            d_cell.addcmul_(d_state, through[t])
-            # In place: what was the slope of a gate becomes its gradient.
-            by_gate = slopes[t].view(*d_cell.shape[:2], 4, -1)
-            by_gate[..., :3, :].mul_(d_cell.unsqueeze(-2))
-            by_gate[..., 3, :].mul_(d_state)
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        z, cells, seen, states, recurrent, order = ctx.saved_tensors
+        stacks, batch, length = states.shape[:3]
+        streams, units = 2 * stacks, recurrent.shape[2]
+        turned = recurrent.flatten(0, 1).mT
+        outer = gradients[0].reshape(-1, units)
+        d_rows = outer.new_zeros(len(outer), 4 * units)
+        d_state, d_cell = outer.new_zeros(2, streams, batch, units)
+        blocks = _blocks(ctx.counts, streams)
+        for t in reversed(range(len(blocks))):
+            count, block = ctx.counts[t], blocks[t]
+            step, curve = z[block].view(streams, count, -1), seen[block].view(streams, count, -1)
+            dh, dc = d_state[:, :count], d_cell[:, :count]
+            dh += outer[order[block]].view_as(dh)
+            i, f, g, o = step.chunk(4, dim=-1)
+            dc += torch.ops.aten.tanh_backward(dh * o, curve)
+            d_step = torch.empty_like(step)
+            of_i, of_f, of_g, of_o = d_step.chunk(4, dim=-1)
+            torch.mul(dc, g, out=of_i).mul_(2).sub_(dc)
             if t:
-                d_state = torch.baddbmm(outer[t - 1], slopes[t], turned)
-                d_cell.mul_(forget[t])
-        before = states[:-1].transpose(0, 1).flatten(1, 2)
-        d_weights = before.mT @ slopes[1:].transpose(0, 1).flatten(1, 2)
-        return _from_streams(slopes), d_weights.view(-1, 2, *weights.shape[1:])
+                before = cells[blocks[t - 1]].view(streams, -1, units)
+                torch.mul(dc, before[:, :count], out=of_f)
+            else:
+                of_f.zero_()
+            torch.mul(dc, i, out=of_g).mul_(4)
+            torch.mul(dh, curve, out=of_o)
+            torch.ops.aten.sigmoid_backward.grad_input(d_step, step, grad_input=d_step)
+            d_rows.index_copy_(0, order[block], d_step.flatten(0, 1))
+            if t:
+                torch.bmm(d_step, turned, out=dh)
+                dc *= f
+        d_gates = d_rows.view(stacks, batch, length, 2, 4 * units)
+        previous = _previous(states.view(stacks, batch, length, 2, units))
+        d_recurrent = previous.flatten(1, 2).permute(0, 2, 3, 1) @ d_gates.flatten(1, 2).transpose(
+            1, 2
+        )
+        d_bias = d_rows.view(stacks, batch * length, 8 * units).sum(1)
+        return d_gates.flatten(-2), d_recurrent, d_bias, None, None
 
 
-def _slopes(z: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
-    """How cell and state follow the gates' inputs at every step, and the state its cell."""
-    i, f, g, o = z.chunk(4, dim=-1)
-    slopes, seen = torch.empty_like(z), cells.tanh()
-    of_i, of_f, of_g, of_o = slopes.chunk(4, dim=-1)
-    torch.mul(i * g, 1 - i, out=of_i)
-    of_f[0] = 0.0
-    torch.mul(f[1:] * (1 - f[1:]), cells[:-1], out=of_f[1:])
-    torch.mul(i, 1 - g * g, out=of_g)
-    torch.mul(o * seen, 1 - o, out=of_o)
-    return slopes, o * (1 - seen * seen)
+def _blocks(counts: list[int], streams: int) -> list[slice]:
+    """Where the rows of each step lie."""
+    ends = accumulate((streams * count for count in counts), initial=0)
+    return [slice(*both) for both in pairwise(ends)]
 
 
-def _to_streams(values: Tensor) -> Tensor:
-    """(stacks, batch, length, 2 width) to (length, 2 stacks, batch, width), each as it is read."""
-    stacks, batch, length, width = values.shape
-    by_step = values.view(stacks, batch, length, 2, width // 2).permute(2, 0, 3, 1, 4)
-    streams = values.new_empty(by_step.shape)
-    streams[:, :, 0] = by_step[:, :, 0]
-    streams[:, :, 1] = by_step[:, :, 1].flip(0)
-    return streams.flatten(1, 2)
-
-
-def _from_streams(streams: Tensor) -> Tensor:
-    """The inverse of `_to_streams`."""
-    length, both, batch, width = streams.shape
-    by_step = streams.view(length, both // 2, 2, batch, width)
-    values = streams.new_empty(both // 2, batch, length, 2, width)
-    values[..., 0, :] = by_step[:, :, 0].permute(1, 2, 0, 3)
-    values[..., 1, :] = by_step[:, :, 1].flip(0).permute(1, 2, 0, 3)
-    return values.flatten(-2)
+def _previous(states: Tensor) -> Tensor:
+    """Each direction's state one step before, (stacks, batch, length, 2, units)."""
+    before = torch.zeros_like(states)
+    before[:, :, 1:, 0] = states[:, :, :-1, 0]
+    before[:, :, :-1, 1] = states[:, :, 1:, 1]
+    return before

@@ -60,6 +60,12 @@ class TransformerEncoder(Encoder):
         """Width of the vectors."""
         return int(self.transformer.config.hidden_size)
 
+    def layers(self) -> list[nn.Module]:
+        """The transformer's own; none where all are one and the same (ALBERT)."""
+        num = self.transformer.config.num_hidden_layers
+        stacks = [part for part in self.transformer.modules() if isinstance(part, nn.ModuleList)]
+        return next((list(stack) for stack in stacks if len(stack) == num), [])
+
     def frozen_names(self) -> set[str]:
         """The whole transformer, unless training moves it."""
         return set() if self.config.trainable else set(self.state_dict())

@@ -3,7 +3,14 @@
 from matchwork.evaluate.classification import evaluate_classification
 from matchwork.evaluate.comparison import Comparison, compare, compare_all
 from matchwork.evaluate.evaluate import Evaluation, evaluate
-from matchwork.evaluate.measures import CLASSIFICATION, REGRESSION, canonical, gain, task_of
+from matchwork.evaluate.measures import (
+    CLASSIFICATION,
+    REGRESSION,
+    canonical,
+    class_measures,
+    gain,
+    task_of,
+)
 from matchwork.evaluate.protocol import PROTOCOLS
 from matchwork.evaluate.regression import evaluate_regression
 from matchwork.evaluate.significance import bootstrap_interval, holm, permutation_test
@@ -17,6 +24,7 @@ __all__ = [
     "Evaluation",
     "bootstrap_interval",
     "canonical",
+    "class_measures",
     "compare",
     "compare_all",
     "evaluate",

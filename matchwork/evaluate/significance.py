@@ -29,7 +29,8 @@ def bootstrap_interval(
     values: list[Floats] = []
     for size in _chunks(num_samples, num_queries * sample.gain.shape[1]):
         drawn = rng.integers(num_queries, size=(size, num_queries))
-        values.append(ratio(sample.gain[drawn].sum(axis=1), sample.weight[drawn].sum(axis=1)))
+        sums = sample.gain[drawn].sum(axis=1), sample.weight[drawn].sum(axis=1)
+        values.append(ratio(*sums, sample.num_means))
     tail = (1 - confidence) / 2
     low, high = np.quantile(np.concatenate(values), [tail, 1 - tail])
     return float(low), float(high)
@@ -50,9 +51,13 @@ def permutation_test(
     def difference(swapped: npt.NDArray[np.bool_]) -> Floats:
         moved_gain, moved_weight = swapped @ gain, swapped @ weight
         return ratio(
-            sample.gain.sum(axis=0) - moved_gain, sample.weight.sum(axis=0) - moved_weight
+            sample.gain.sum(axis=0) - moved_gain,
+            sample.weight.sum(axis=0) - moved_weight,
+            sample.num_means,
         ) - ratio(
-            baseline.gain.sum(axis=0) + moved_gain, baseline.weight.sum(axis=0) + moved_weight
+            baseline.gain.sum(axis=0) + moved_gain,
+            baseline.weight.sum(axis=0) + moved_weight,
+            sample.num_means,
         )
 
     # Sums in another order differ in their last digits; that must not hide an equal outcome.

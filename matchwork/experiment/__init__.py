@@ -12,23 +12,35 @@ if TYPE_CHECKING:
     from matchwork.experiment.results import results_table as results_table
     from matchwork.experiment.results import write_results_page as write_results_page
     from matchwork.experiment.run import run_recipe as run_recipe
+    from matchwork.experiment.sweep import Sweep as Sweep
+    from matchwork.experiment.sweep import load_sweep as load_sweep
+    from matchwork.experiment.sweep_charts import draw_sweep as draw_sweep
+    from matchwork.experiment.sweep_run import run_sweep as run_sweep
 
 _HOMES = {
     "Observer": "matchwork.experiment.observer",
     "Recipe": "matchwork.experiment.recipe",
+    "Sweep": "matchwork.experiment.sweep",
+    "draw_sweep": "matchwork.experiment.sweep_charts",
     "load_recipe": "matchwork.experiment.recipe",
     "load_results": "matchwork.experiment.results",
+    "load_sweep": "matchwork.experiment.sweep",
     "results_table": "matchwork.experiment.results",
     "run_recipe": "matchwork.experiment.run",
+    "run_sweep": "matchwork.experiment.sweep_run",
     "write_results_page": "matchwork.experiment.results",
 }
 __all__ = [
     "Observer",
     "Recipe",
+    "Sweep",
+    "draw_sweep",
     "load_recipe",
     "load_results",
+    "load_sweep",
     "results_table",
     "run_recipe",
+    "run_sweep",
     "write_results_page",
 ]
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -4,8 +4,8 @@ from json import dumps
 
 from matchwork.evaluate.protocol import TIES_BY_ID
 from matchwork.experiment.condition import Condition
+from matchwork.experiment.data_sections import MAIN
 from matchwork.experiment.prepare import Prepared
-from matchwork.experiment.recipe import MAIN
 from matchwork.experiment.results import in_words
 from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.version import VERSION

@@ -10,8 +10,7 @@ from typing import Any
 
 from matchwork.data import Dataset
 from matchwork.evaluate import Evaluation
-from matchwork.experiment.recipe import MAIN, ConditionSection
-from matchwork.rank.calibration import Calibration
+from matchwork.experiment.data_sections import MAIN, ConditionSection
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.rank.rm3 import RM3, rm3_run
 from matchwork.types import Run
@@ -38,14 +37,21 @@ class Condition:
 
     @classmethod
     def of(
-        cls, name: str, section: ConditionSection, dataset: Dataset, dev_measure: str
+        cls,
+        name: str,
+        section: ConditionSection,
+        dataset: Dataset,
+        dev_measure: str,
+        num_classes: int = 2,
     ) -> "Condition":
         """What the settings say, on the data they chose."""
         data = section.data
 
         def measured(split: str, measures: Sequence[str], depth: int) -> MeasuredSplit:
             protocol = data.protocol or dataset.protocol
-            return MeasuredSplit(dataset[split], protocol, measures, dataset.task, depth or None)
+            return MeasuredSplit(
+                dataset[split], protocol, measures, dataset.task, depth or None, num_classes
+            )
 
         dev_depth = data.depth if data.dev_depth is None else data.dev_depth
         return cls(
@@ -75,7 +81,7 @@ class Condition:
     def _baseline(self, dev: Run, test: Run) -> Baseline:
         calibration = None
         if self.test.task == "classification":
-            calibration = Calibration.fit(*self.dev.scored_pairs(dev))
+            calibration = self.dev.calibrate(dev)
         elif self.test.task == "regression":
             line = self.dev.fit_line(dev)
             dev, test = line(dev), line(test)

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from matchwork.data import Dataset
 from matchwork.encode import Encoder, WordEmbedding, WordVectors, learn_vectors, load_transformer
-from matchwork.experiment.recipe import MAIN, Recipe
+from matchwork.experiment.data_sections import MAIN
+from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.vector_files import find_transformer, find_vectors
 from matchwork.text import Tokenizer, WordTokenizer
 

@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from json import dumps
 
 import torch
 
-from matchwork.data import Dataset, Split, load
+from matchwork.data import CATALOGUE, Dataset, Split, load
+from matchwork.data.partition import share_of
 from matchwork.encode import Encoder
+from matchwork.evaluate import REGRESSION, class_measures, task_of
 from matchwork.experiment.condition import Condition
+from matchwork.experiment.data_sections import MAIN, DataSection
 from matchwork.experiment.encoders import make_encoder
-from matchwork.experiment.recipe import MAIN, Recipe, check_measures
+from matchwork.experiment.recipe import Recipe, check_measures
 from matchwork.interact import WordLinks
 from matchwork.models import MODELS
-from matchwork.rank.matcher import Matcher
+from matchwork.rank.classes import check_classes
+from matchwork.rank.matcher import Matcher, query_limit
 from matchwork.text import CorpusStatistics, LinkedWords, Tokenizer, WordTokenizer
 from matchwork.text.wordnet import require_wordnet
 from matchwork.train.samples import TrainingSet
@@ -50,13 +54,13 @@ class Prepared:
     @cached_property
     def samples(self) -> TrainingSet:
         """The training split, tokenised."""
-        text = self.recipe.text
-        return TrainingSet.from_split(
-            self.train,
-            self.tokenizer,
-            self._max_query_length,
-            text.max_document_length or None,
-        )
+        return self._tokenised(self.train)
+
+    @cached_property
+    def dev_samples(self) -> TrainingSet | None:
+        """The dev split likewise, where its loss is asked for."""
+        asked = self.recipe.train.dev_loss_every
+        return self._tokenised(self.main.dev.split) if asked else None
 
     def matcher(self, seed: int) -> Matcher:
         """An untrained matcher; equal seeds give equal weights."""
@@ -67,27 +71,32 @@ class Prepared:
         if self.links is not None:
             assert isinstance(self.tokenizer, WordTokenizer)  # else there were no links
             model.link_words(WordLinks.from_words(self.links, self.tokenizer))
-        model.read_corpus((self.samples.queries, self.samples.documents))
         return Matcher(
             self.tokenizer,
             model,
             name=recipe.model_name,
             statistics=self._statistics,
-            max_query_length=self._max_query_length,
+            max_query_length=recipe.text.max_query_length or None,
             max_document_length=recipe.text.max_document_length or None,
         )
+
+    def rank_baselines(self) -> None:
+        """Do now what the first measurement would do."""
+        for condition in self.conditions.values():
+            condition.baselines  # noqa: B018
 
     def complete(self) -> None:
         """Do now what else the first seed would do: processes can then share it."""
         config = self.recipe.train
         SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
-        self._statistics  # noqa: B018
+        self.dev_samples, self._statistics  # noqa: B018
 
-    @property
-    def _max_query_length(self) -> int | None:
-        """The limit of the recipe or of the model, whichever is lower."""
-        limits = (self.recipe.text.max_query_length, self.recipe.model.max_query_length)
-        return min((limit for limit in limits if limit), default=None)
+    def _tokenised(self, split: Split) -> TrainingSet:
+        text = self.recipe.text
+        limit = query_limit(self.recipe.model, text.max_query_length)
+        return TrainingSet.from_split(
+            split, self.tokenizer, limit, text.max_document_length or None
+        )
 
     @cached_property
     def _statistics(self) -> CorpusStatistics:
@@ -101,9 +110,13 @@ def prepare(recipe: Recipe, data_root: str | None = None) -> Prepared:
     datasets = _load(recipe, data_root)
     dataset = datasets[MAIN]
     check_measures(recipe, dataset.task, f"recipe {recipe.name}")
+    for split in (split for each in datasets.values() for split in each.splits.values()):
+        check_classes(split, dataset.task, recipe.model.num_classes, recipe.model_name)
     tokenizer, encoder = make_encoder(recipe, datasets, data_root)
     conditions = {
-        name: Condition.of(name, section, datasets[name], recipe.train.dev_measure)
+        name: Condition.of(
+            name, section, datasets[name], recipe.train.dev_measure, recipe.model.num_classes
+        )
         for name, section in recipe.conditions.items()
     }
     links = recipe.links.words(tokenizer, data_root) if recipe.links else None
@@ -128,5 +141,25 @@ def _load(recipe: Recipe, data_root: str | None) -> dict[str, Dataset]:
             columns=data.column_names(),
             **data.options,
         )
+        dataset = _with_task(dataset, recipe)
+        if MAIN in names:
+            dataset = _learn_from(dataset, recipe.data)
         datasets |= dict.fromkeys(names, dataset)
     return datasets
+
+
+def _with_task(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """Nobody has said what data of one's own is for: the measure that chooses epochs does."""
+    task = task_of(recipe.train.dev_measure)
+    if recipe.data.name in CATALOGUE or dataset.task != "ranking" or task == "ranking":
+        return dataset
+    classes = class_measures(recipe.model.num_classes)
+    return replace(dataset, task=task, measures=classes if task == "classification" else REGRESSION)
+
+
+def _learn_from(dataset: Dataset, data: DataSection) -> Dataset:
+    """The data set with `fraction` of its training split: the rest is not even tokenised."""
+    if data.fraction == 1:
+        return dataset
+    part = share_of(dataset[data.train], data.fraction, dataset.task)
+    return replace(dataset, splits={**dataset.splits, data.train: part})

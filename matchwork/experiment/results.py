@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matchwork.experiment.prepare import Prepared
 
 PAGE = "README.md"
+SWEEPS = "sweeps"  # the folder of sweeps in `recipes`, `runs` and `results`
 _HEADER = """# Results
 
 Every line is made by `matchwork train recipes/<data set>/<recipe>.toml` from the JSON file of
@@ -150,6 +151,7 @@ def _describe_seed(outcome: SeedOutcome, main: str) -> dict[str, Any]:
         "cut_texts": outcome.cut_texts,
         "cut_tokens": outcome.cut_tokens,
         "seconds": round(outcome.seconds, 1),
+        **({"dev_loss": outcome.dev_loss} if outcome.dev_loss else {}),
     }
 
 
@@ -186,6 +188,14 @@ def by_condition(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         name: {**result, **values}
         for name, values in {"": result, **result.get("also", {})}.items()
     }
+
+
+def without_queries(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result without the values of every query, for readers who want the means."""
+    kept = {key: value for key, value in result.items() if key != "per_query"}
+    if "also" in kept:
+        kept["also"] = {name: without_queries(one) for name, one in kept["also"].items()}
+    return kept
 
 
 def in_words(condition: Mapping[str, Any]) -> str:
@@ -261,7 +271,17 @@ def _cell(value: Mapping[str, Any]) -> str:
 
 def results_page(folder: str | Path) -> str:
     """The whole page."""
-    return f"{_HEADER}\n{results_table(load_results(folder))}\n"
+    return f"{_HEADER}\n{results_table(load_results(folder))}\n{_sweeps(Path(folder))}"
+
+
+def _sweeps(folder: Path) -> str:
+    """A list of the sweeps beside the results, where there are any."""
+    lines = []
+    for path in sorted((folder / SWEEPS).glob("*.json")):
+        titles = "; ".join(chart["title"] for chart in read_json(path)["charts"] if chart["title"])
+        place = f"{SWEEPS}/{path.stem}"
+        lines.append(f"- [{path.stem}]({place}.svg) ([data]({place}.json)): {titles}\n")
+    return "".join(["\n## Sweeps\n\n", *lines]) if lines else ""
 
 
 def write_results_page(folder: str | Path) -> Path:

@@ -34,12 +34,16 @@ class ConditionOutcome:
 
 @dataclass
 class SeedOutcome:
-    """Training history of one seed, and what it gave under each condition."""
+    """Training history of one seed, and what it gave under each condition.
+
+    `dev_loss` are pairs, batches done and loss on dev; empty where it was not asked for.
+    """
 
     seed: int
     best_epoch: int
     dev: float | None
     history: list[dict[str, float]]
+    dev_loss: list[list[float]] = field(default_factory=list)
     conditions: dict[str, ConditionOutcome] = field(default_factory=dict)
     cut_texts: int = 0
     cut_tokens: int = 0
@@ -48,7 +52,10 @@ class SeedOutcome:
     def to_json(self) -> dict[str, Any]:
         """Plain values; the inverse of `from_json`."""
         conditions = {name: outcome.to_json() for name, outcome in self.conditions.items()}
-        return {**vars(self), "conditions": conditions}
+        table = {**vars(self), "conditions": conditions}
+        if not self.dev_loss:
+            del table["dev_loss"]
+        return table
 
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> "SeedOutcome":
@@ -63,7 +70,7 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation with all that is needed to resample it."""
     return {
         "samples": {
-            name: [sample.gain.tolist(), sample.weight.tolist()]
+            name: [sample.gain.tolist(), sample.weight.tolist(), sample.num_means]
             for name, sample in evaluation.samples.items()
         },
         "queries": list(evaluation.queries),
@@ -76,8 +83,8 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
 def evaluation_from_json(table: dict[str, Any]) -> Evaluation:
     """The inverse of `evaluation_to_json`."""
     samples = {
-        name: Sample(np.array(gain), np.array(weight))
-        for name, (gain, weight) in table["samples"].items()
+        name: Sample(np.array(gain), np.array(weight), *num_means)
+        for name, (gain, weight, *num_means) in table["samples"].items()
     }
     return Evaluation(
         samples,
@@ -95,6 +102,7 @@ def mean_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
         name: Sample(
             np.mean([e.samples[name].gain for e in evaluations], axis=0),
             np.mean([e.samples[name].weight for e in evaluations], axis=0),
+            first.samples[name].num_means,
         )
         for name in first.samples
     }

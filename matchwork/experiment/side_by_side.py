@@ -2,9 +2,10 @@
 
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
@@ -16,7 +17,13 @@ from matchwork.experiment.observer import Observer
 from matchwork.experiment.prepare import Prepared
 from matchwork.experiment.train_seed import train_seed
 
+KILLED = (
+    "the process of a seed was killed, perhaps for want of memory; try fewer --jobs, with "
+    "--resume to keep what is finished"
+)
 _EVERY = 0.2  # seconds between two looks at what the processes tell
+# Not forked: threads and GPUs that the parent has used would not survive that.
+_CONTEXT = get_context("spawn")
 
 
 def train_side_by_side(
@@ -28,19 +35,13 @@ def train_side_by_side(
     under way are done; what is finished stays.
     """
     observer.stage("preparing what all seeds share")
-    prepared.complete()
-    jobs = min(jobs, len(folders))
-    # Not forked: threads and GPUs that the parent has used would not survive that.
-    context = get_context("spawn")
-    news: SimpleQueue[Any] = context.SimpleQueue()
+    news: SimpleQueue[Any] = _CONTEXT.SimpleQueue()
     with TemporaryDirectory(prefix="matchwork-") as shared:
-        parcel = Path(shared, "prepared.pickle")
-        with parcel.open("wb") as stream:
-            pickle.dump(prepared, stream, protocol=5)
-        pool = ProcessPoolExecutor(jobs, context, _begin, (parcel, news, jobs))
-        with pool:
+        parcel = pack(prepared, Path(shared, "prepared.pickle"))
+        with processes(min(jobs, len(folders)), news) as pool:
             running = {
-                pool.submit(_train, seed, folder, resume) for seed, folder in folders.items()
+                pool.submit(train_packed, parcel, seed, folder, resume)
+                for seed, folder in folders.items()
             }
             try:
                 while running:
@@ -50,13 +51,29 @@ def train_side_by_side(
                         running.remove(future)
                         future.result()
             except BrokenProcessPool as error:
-                raise TrainingError(
-                    "the process of a seed was killed, perhaps for want of memory; try fewer "
-                    "--jobs, with --resume to keep what is finished"
-                ) from error
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+                raise TrainingError(KILLED) from error
+
+
+def pack(prepared: Prepared, path: Path) -> Path:
+    """Write what the seeds of a recipe share, all of it computed, for `train_packed`."""
+    prepared.complete()
+    with path.open("wb") as stream:
+        pickle.dump(prepared, stream, protocol=5)
+    return path
+
+
+@contextmanager
+def processes(jobs: int, news: "SimpleQueue[Any] | None" = None) -> Iterator[ProcessPoolExecutor]:
+    """Processes for `train_packed`, which tell `news` how they get on.
+
+    When the block fails, those under way end their seed and the others are not begun.
+    """
+    with ProcessPoolExecutor(jobs, _CONTEXT, _begin, (news, jobs)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def _pass_on(news: "SimpleQueue[Any]", observer: Observer) -> None:
@@ -78,17 +95,20 @@ class _Reporter(Observer):
         self._news.put(("epoch", (seed, dict(record))))
 
 
-_shared: dict[str, Any] = {}  # of a worker process: what every seed it trains needs
+_shared: dict[str, Any] = {}  # of a worker process: whom to tell, and the parcel opened last
 
 
-def _begin(parcel: Path, news: "SimpleQueue[Any]", jobs: int) -> None:
+def _begin(news: "SimpleQueue[Any] | None", jobs: int) -> None:
     import torch
 
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
-    with parcel.open("rb") as stream:
-        _shared["prepared"] = pickle.load(stream)
-    _shared["observer"] = _Reporter(news)
+    _shared["observer"] = Observer() if news is None else _Reporter(news)
 
 
-def _train(seed: int, folder: Path, resume: bool) -> None:
+def train_packed(parcel: Path, seed: int, folder: Path, resume: bool) -> None:
+    """Train one seed of what `pack` wrote; runs in one of `processes`."""
+    if _shared.get("parcel") != parcel:
+        _shared.pop("prepared", None)  # there may not be room for two
+        with parcel.open("rb") as stream:
+            _shared.update(parcel=parcel, prepared=pickle.load(stream))
     train_seed(_shared["prepared"], seed, folder, resume, _shared["observer"])

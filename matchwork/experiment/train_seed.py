@@ -35,6 +35,7 @@ def train_seed(
         recipe.train,
         seed=seed,
         validate=Validator(prepared.main.dev, matcher),
+        dev_samples=prepared.dev_samples,
         folder=folder / "training",
         resume=resume,
         progress=observer.bar,
@@ -49,6 +50,7 @@ def train_seed(
         best_epoch=trained.best_epoch,
         dev=trained.best_value,
         history=trained.history,
+        dev_loss=trained.dev_loss,
         cut_texts=prepared.samples.documents.num_cut_texts + prepared.samples.queries.num_cut_texts,
         cut_tokens=prepared.samples.documents.num_cut_tokens
         + prepared.samples.queries.num_cut_tokens,
@@ -75,7 +77,8 @@ def _measure(
     test, dev = condition.test, condition.dev
     run = test.run(matcher, observer.progress)
     write_run(folder / condition.run_file, run, tag=matcher.name)
-    outcome = ConditionOutcome({matcher.name: test.evaluate(run, matcher.calibration)})
+    evaluation = test.evaluate_matcher(matcher, run, matcher.calibration)
+    outcome = ConditionOutcome({matcher.name: evaluation})
     if test.task == "ranking":
         measure, protocol = dev.measures[0], dev.protocol
         ours = dev_run or dev.run(matcher)

@@ -8,10 +8,12 @@ from matchwork.explain.heat_maps import (
     heat_map,
     heat_maps,
     layer_strip,
+    level_strip,
     outstanding_strip,
 )
 from matchwork.explain.layers import LayerSummary, layer_summaries
 from matchwork.explain.paths import MatchingPath, matching_paths
+from matchwork.explain.phrases import LevelMatches, PhraseMatch, phrase_matches
 from matchwork.explain.picture import picture
 from matchwork.explain.report import (
     Figure,
@@ -24,6 +26,8 @@ from matchwork.explain.report import (
     write_report,
 )
 from matchwork.explain.result_charts import Bar, bar_with_intervals, curve, wins_losses
+from matchwork.explain.share_charts import share_bars
+from matchwork.explain.shares import Shares
 from matchwork.explain.titles import evidence_title, layer_title
 from matchwork.explain.word_charts import contribution_bars, word_strip
 from matchwork.packages import make_callable
@@ -36,9 +40,12 @@ __all__ = [
     "Heading",
     "Highlight",
     "LayerSummary",
+    "LevelMatches",
     "MatchingPath",
     "Paragraph",
+    "PhraseMatch",
     "Section",
+    "Shares",
     "Table",
     "WordPair",
     "WordWeight",
@@ -54,11 +61,14 @@ __all__ = [
     "layer_strip",
     "layer_summaries",
     "layer_title",
+    "level_strip",
     "matching_paths",
     "outstanding_strip",
+    "phrase_matches",
     "picture",
     "report_html",
     "save",
+    "share_bars",
     "sum_line",
     "wins_losses",
     "word_strip",

@@ -8,6 +8,7 @@ from matchwork.explain.explanation import Explanation, Side, Values
 from matchwork.ordering import order
 
 SIDES: tuple[Side, Side] = ("query", "document")
+SALIENCE = "salience"  # weights of words in a summary: their sum says nothing about the score
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +52,7 @@ def contributions(explanation: Explanation) -> list[Contributions]:
     return [
         _of_side(explanation, side)
         for side in SIDES
-        if explanation.tokens(side)
-        and any(weight.side == side for weight in explanation.weights.values())
+        if explanation.tokens(side) and explanation.word_weights(side)
     ]
 
 
@@ -63,7 +63,7 @@ def sum_line(explanation: Explanation) -> str:
         for kind, value in zip(one.kinds, one.totals.tolist(), strict=True):
             totals.setdefault(kind, {})[one.side] = value
     for kind, parts in totals.items():
-        total = sum(parts.values())
+        total = 0.0 if kind.startswith(SALIENCE) else sum(parts.values())
         if total and np.isclose(abs(total), abs(explanation.score), rtol=1e-3):
             sides = " + ".join(f"{value:.4f} ({side})" for side, value in parts.items())
             whole = f" = {total:.4f}" if len(parts) > 1 else ""
@@ -74,9 +74,8 @@ def sum_line(explanation: Explanation) -> str:
 
 def _of_side(explanation: Explanation, side: Side) -> Contributions:
     weights = {
-        name.removeprefix(f"{side}_"): weight.values
-        for name, weight in explanation.weights.items()
-        if weight.side == side
+        name.removeprefix(f"{side}_"): values
+        for name, values in explanation.word_weights(side).items()
     }
     places: dict[str, list[int]] = {}
     for place, token in enumerate(explanation.tokens(side)):

@@ -1,14 +1,15 @@
 """Why a pair got its score: the tables and word weights the model computed anyway."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from matchwork.errors import DataError, UnknownNameError
-from matchwork.explain.titles import evidence_title
+from matchwork.explain.shares import Shares
+from matchwork.explain.titles import PHRASE_WEIGHT, RELEVANCE, evidence_title
 from matchwork.ordering import order
 from matchwork.registry import did_you_mean
 
@@ -40,8 +41,9 @@ class WordWeight:
 class Explanation:
     """Two texts, their score, and the model's evidence cut to the words that are there.
 
-    `tables` are query words (rows) by document words (columns). `probability` is None when
-    the matcher was not calibrated.
+    `tables` are query words (rows) by document words (columns); those whose rows and columns
+    stand for longer phrases are named in `phrase_lengths`. `probability` is None when the
+    matcher was not calibrated, `shares` where the model has no two parts.
     """
 
     query: str
@@ -53,6 +55,8 @@ class Explanation:
     document_tokens: tuple["Token", ...]
     tables: Mapping[str, Values]
     weights: Mapping[str, WordWeight]
+    phrase_lengths: Mapping[str, int] = field(default_factory=dict)
+    shares: Shares | None = None
 
     def __post_init__(self) -> None:
         self._check("score", np.asarray(self.score), ())
@@ -66,6 +70,16 @@ class Explanation:
         """The words of one side, in the order of the tables."""
         return self.query_tokens if side == "query" else self.document_tokens
 
+    def phrase_length(self, table: str) -> int:
+        """How many words a row or column of a table stands for."""
+        return self.phrase_lengths.get(table, 1)
+
+    def phrase(self, side: Side, place: int, length: int) -> str:
+        """The stretch of text of `length` words from one on; the end of the text cuts it off."""
+        words = self.tokens(side)[place : place + length]
+        text = self.query if side == "query" else self.document
+        return text[words[0].start : max(word.end for word in words)]
+
     def table(self, name: str | None = None) -> Values:
         """A table by name; without a name the first, which is nearest to the words."""
         if not self.tables:
@@ -76,18 +90,34 @@ class Explanation:
             raise UnknownNameError(f"{self.model!r} gives no table named {name!r}; {hint}")
         return self.tables[name]
 
+    def weighted(self, name: str) -> Values:
+        """A table as the model uses it: rows times the weights of their phrases, if they have."""
+        table = self.table(name)
+        weight = self.weights.get(PHRASE_WEIGHT + name.removeprefix(RELEVANCE))
+        return table if weight is None else table * weight.values[:, None]
+
+    def word_weights(self, side: Side) -> dict[str, Values]:
+        """The model's weights of the words of a side; those of phrases go with their tables."""
+        return {
+            name: weight.values
+            for name, weight in self.weights.items()
+            if weight.side == side and not name.startswith(PHRASE_WEIGHT)
+        }
+
     def strongest(self, table: str | None = None, top_k: int = 10) -> list[WordPair]:
-        """The word pairs with the largest values, whatever their sign.
+        """The word pairs with the largest values, whatever their sign; phrases where it has some.
 
         Two words that meet in several places (in any case) count once, at their strongest.
         """
-        values = self.table(table)
+        name = next(iter(self.tables), "") if table is None else table
+        values, length = self.weighted(name), self.phrase_length(name)
         found: dict[tuple[str, str], WordPair] = {}
         for cell in order(np.abs(values).ravel()).tolist():
             if len(found) == top_k:
                 break
             row, column = divmod(cell, values.shape[1])
-            query, document = self.query_tokens[row].text, self.document_tokens[column].text
+            query = self.phrase("query", row, length)
+            document = self.phrase("document", column, length)
             pair = WordPair(query, document, float(values[row, column]))
             found.setdefault((query.casefold(), document.casefold()), pair)
         return list(found.values())
@@ -99,12 +129,12 @@ class Explanation:
         total when the cells add up to the score, so that each is a share of it; its strongest
         cell when they do not.
         """
-        for name, weight in self.weights.items():
-            if weight.side == side:
-                return evidence_title(name), weight.values
+        for name, values in self.word_weights(side).items():
+            return evidence_title(name), values
         if not self.tables:
             return None
-        name, table = next(iter(self.tables.items()))
+        name = next(iter(self.tables))
+        table = self.weighted(name)
         rows = table if side == "query" else table.T
         if not rows.size or np.isclose(table.sum(), self.score, rtol=1e-3):
             return "What each word adds to the score", rows.sum(axis=1)
@@ -112,10 +142,16 @@ class Explanation:
         return f"Strongest value of each word: {evidence_title(name).lower()}", strongest
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, enough to make an equal explanation; its paths come on top."""
+        """Plain values, enough to make an equal explanation; paths and phrases come on top."""
         from matchwork.explain.paths import matching_paths
+        from matchwork.explain.phrases import phrase_matches
 
-        paths = [path.to_json(self) for path in matching_paths(self)]
+        extra = {
+            "phrase_lengths": dict(self.phrase_lengths),
+            "shares": None if self.shares is None else self.shares.to_json(),
+            "paths": [path.to_json(self) for path in matching_paths(self)],
+            "phrases": [level.to_json() for level in phrase_matches(self)],
+        }
         return {
             "query": self.query,
             "document": self.document,
@@ -129,7 +165,7 @@ class Explanation:
                 name: {"side": weight.side, "values": weight.values.tolist()}
                 for name, weight in self.weights.items()
             },
-            **({"paths": paths} if paths else {}),
+            **{name: value for name, value in extra.items() if value},
         }
 
     @classmethod
@@ -156,6 +192,8 @@ class Explanation:
                     name: WordWeight(weight["side"], _array(weight["values"], (-1,)))
                     for name, weight in table["weights"].items()
                 },
+                phrase_lengths=dict(table.get("phrase_lengths", {})),
+                shares=Shares.from_json(table["shares"]) if "shares" in table else None,
             )
         except KeyError as error:
             raise DataError(f"not an explanation: no entry {error}") from error
@@ -191,6 +229,7 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
     calibration = matcher.calibration
     tables: dict[str, Values] = {}
     weights: dict[str, WordWeight] = {}
+    lengths: dict[str, int] = {}
     for name, evidence in output.evidence.items():
         values = evidence.values[0].double().cpu().numpy()
         if isinstance(evidence, WordWeights):
@@ -198,6 +237,9 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
             weights[name] = WordWeight(evidence.side, values[:length])
         else:
             tables[name] = values[:num_rows, :num_columns]
+            if evidence.phrase_length > 1:
+                lengths[name] = evidence.phrase_length
+    parts = {name: float(scores[0]) for name, scores in output.parts.items()}
     return Explanation(
         query=query,
         document=document,
@@ -208,6 +250,8 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
         document_tokens=tuple(document_tokens),
         tables=tables,
         weights=weights,
+        phrase_lengths=lengths,
+        shares=Shares(score, **parts) if parts else None,
     )
 
 

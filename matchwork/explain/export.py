@@ -10,6 +10,7 @@ from matchwork.explain.explanation import Explanation
 from matchwork.explain.heat_maps import heat_maps
 from matchwork.explain.layers import layer_summaries
 from matchwork.explain.paths import matching_paths
+from matchwork.explain.phrases import HEADER, phrase_matches
 from matchwork.explain.picture import picture, stack
 from matchwork.explain.report import (
     Cell,
@@ -21,6 +22,7 @@ from matchwork.explain.report import (
     Table,
     write_report,
 )
+from matchwork.explain.share_charts import share_bars
 from matchwork.explain.titles import layer_title
 from matchwork.explain.word_charts import MAX_BARS, contribution_bars
 from matchwork.files import write_beside, write_json, write_text
@@ -45,7 +47,8 @@ def _write_json(explanation: Explanation, path: Path) -> None:
 
 
 def _write_html(explanation: Explanation, path: Path) -> None:
-    sections: list[Section] = [Highlight(explanation)]
+    sections: list[Section] = [Highlight(explanation), *_shares(explanation)]
+    sections += _phrase_tables(explanation)
     bars = contribution_bars(explanation)
     if bars is not None:
         sections += [Heading("Which words carried the match"), Figure(bars)]
@@ -60,6 +63,29 @@ def _write_html(explanation: Explanation, path: Path) -> None:
             Figure(stack(maps), "Point at a cell to read its words and value.", live=True),
         ]
     write_report(path, f"Why this score: {explanation.model}", sections)
+
+
+def _shares(explanation: Explanation) -> list[Section]:
+    """What relevance and semantics made of the score, where the model has both."""
+    shares = explanation.shares
+    if shares is None:
+        return []
+    rows: list[list[Cell]] = [list(row) for row in shares.rows()]
+    return [
+        Heading("Relevance or semantics"),
+        Figure(share_bars(shares)),
+        Table(["features", "score"], rows),
+        Paragraph(shares.in_words()),
+    ]
+
+
+def _phrase_tables(explanation: Explanation) -> list[Section]:
+    """The best match of every query phrase, level by level."""
+    tables: list[Section] = [
+        Table(HEADER, level.rows(len(level.matches)), level.title)
+        for level in phrase_matches(explanation)
+    ]
+    return [Heading("Which phrases were found"), *tables] if tables else []
 
 
 def _contribution_table(side: Contributions) -> Table:

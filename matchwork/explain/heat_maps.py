@@ -10,7 +10,7 @@ import numpy.typing as npt
 from matchwork.explain.explanation import Explanation, Side, Values
 from matchwork.explain.layers import LayerSummary, layer_names, layer_summaries
 from matchwork.explain.paths import GATES, INTERACTION, MatchingPath, matching_paths
-from matchwork.explain.titles import evidence_title
+from matchwork.explain.titles import ATTENTION, RELEVANCE, evidence_title
 from matchwork.ordering import order
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ def heat_map(
     """
     import altair as alt
 
-    values = explanation.table(table)
-    name = table or next(iter(explanation.tables))
+    name = table or next(iter(explanation.tables), "")
+    values = explanation.weighted(name)
     rows, columns = _words_kept(explanation, values, max_words)
-    notes = _left_out(values, rows, columns)
-    chart: Chart = _map(explanation, values, rows, columns, _colours(values))
+    notes = _left_out(values, rows, columns) + _in_phrases(explanation, name)
+    chart: Chart = _map(explanation, name, values, rows, columns, _colours(values))
     if name == INTERACTION and (paths := _visibly_different(matching_paths(explanation))):
         notes += [_line_in_words(path) for path in paths]
         chart = alt.layer(chart, *(part for p in paths for part in _line(p, rows, columns)))
@@ -49,7 +49,7 @@ def heat_map(
 
 
 def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Chart"]:
-    """Every table that has cells: layers together, the others in the model's order, then gates.
+    """Every table that has cells: layers or levels together, the others in order, then gates.
 
     A matrix that no layer changes is drawn once.
     """
@@ -63,8 +63,9 @@ def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Cha
         charts = [layer_strip(explanation, max_words), outstanding_strip(explanation, max_words)]
     elif layers:
         charts = [heat_map(explanation, layers[0], max_words)]
-    strips = gate_names(explanation)
-    drawn = {*layers, *(name for names in strips for name in names)}
+    levels, strips = level_names(explanation), gate_names(explanation)
+    charts += [level_strip(explanation, names, max_words) for names in levels]
+    drawn = {*layers, *(name for names in levels + strips for name in names)}
     others = [name for name, table in explanation.tables.items() if table.size]
     charts += [heat_map(explanation, name, max_words) for name in others if name not in drawn]
     return charts + [gate_strip(explanation, names, max_words) for names in strips]
@@ -89,6 +90,24 @@ def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "
     }
     title = "What stands out in each layer: spreads above or below its mean"
     return _strip(explanation, tables, {}, title, max_words)
+
+
+def level_names(explanation: Explanation) -> list[list[str]]:
+    """Tables of relevance and of co-attention at growing phrase length, where there are some."""
+    filled = [name for name, table in explanation.tables.items() if table.size]
+    kinds = [[name for name in filled if name.startswith(kind)] for kind in (RELEVANCE, ATTENTION)]
+    return [names for names in kinds if names]
+
+
+def level_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
+    """The tables of all levels of one kind, on one scale of colours."""
+    tables = {name: explanation.weighted(name) for name in names}
+    notes = {name: _in_phrases(explanation, name) for name in names}
+    if names[0].startswith(RELEVANCE):
+        title = "Relevance: how strongly each query phrase is found, times its weight"
+    else:
+        title = "Co-attention: which query words each document word attends to"
+    return _strip(explanation, tables, notes, title, max_words)
 
 
 def gate_names(explanation: Explanation) -> list[list[str]]:
@@ -128,6 +147,7 @@ def _strip(
     for position, (name, table) in enumerate(tables.items()):
         chart = _map(
             explanation,
+            name,
             table,
             rows,
             columns,
@@ -147,6 +167,7 @@ def _strip(
 
 def _map(
     explanation: Explanation,
+    name: str,
     values: Values,
     rows: Places,
     columns: Places,
@@ -159,8 +180,11 @@ def _map(
 
     queries = [explanation.query_tokens[i].text for i in rows]
     documents = [explanation.document_tokens[i].text for i in columns]
+    length = explanation.phrase_length(name)
+    of_query = [explanation.phrase("query", i, length) for i in rows]
+    of_document = [explanation.phrase("document", i, length) for i in columns]
     cells = [
-        {"q": q, "d": d, "query": queries[q], "document": documents[d], "value": float(value)}
+        {"q": q, "d": d, "query": of_query[q], "document": of_document[d], "value": float(value)}
         for (q, d), value in np.ndenumerate(values[np.ix_(rows, columns)])
     ]
     across = _word_axis(documents, labelAngle=-60) if document_words else None
@@ -228,6 +252,11 @@ def _in_words(summary: LayerSummary) -> list[str]:
         f"mean {summary.mean:.2f}, spread {summary.spread:.3f}",
         f"strongest {query} – {document} {value:.2f}",
     ]
+
+
+def _in_phrases(explanation: Explanation, name: str) -> list[str]:
+    length = explanation.phrase_length(name)
+    return [f"phrases of {length} words, by their first"] if length > 1 else []
 
 
 def _words_kept(explanation: Explanation, values: Values, max_words: int) -> tuple[Places, Places]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.heat_maps import MAX_WORDS, heat_maps
+from matchwork.explain.share_charts import share_bars
 from matchwork.explain.word_charts import contribution_bars, word_strip
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
 
 
 def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
-    """Both texts, what each word added, then every table, layer by layer."""
+    """Both texts, what each part and each word added, then every table, layer by layer."""
     import altair as alt
 
     parts = [
         word_strip(explanation, "query"),
         word_strip(explanation, "document"),
+        None if explanation.shares is None else share_bars(explanation.shares),
         contribution_bars(explanation),
     ]
     sheets: list[Chart] = [part for part in parts if part is not None]

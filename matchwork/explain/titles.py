@@ -18,6 +18,14 @@ _TITLES = {
     "gate_diagonal": "Gate from the diagonal",
 }
 _REVERSE = "_reverse"
+RELEVANCE, PHRASE_WEIGHT, ATTENTION = "relevance_", "phrase_weight_", "attention_"
+"""What the names of a model's evidence start with that matches texts level by level."""
+_LEVELS = {
+    RELEVANCE: "Relevance at level {}",
+    PHRASE_WEIGHT: "Weight of each query phrase at level {}",
+    ATTENTION: "Co-attention at level {}",
+    "document_salience_": "How much each document word counts in the summary of level {}",
+}
 
 
 def evidence_title(name: str) -> str:
@@ -26,6 +34,9 @@ def evidence_title(name: str) -> str:
         return _TITLES[name]
     if name.endswith(_REVERSE):
         return f"{evidence_title(name.removesuffix(_REVERSE))}, read backwards"
+    for start, title in _LEVELS.items():
+        if name.startswith(start):
+            return title.format(name.removeprefix(start))
     layer = layer_of(name)
     if layer is not None:
         return f"Word matching after {_ordinal(layer)}"

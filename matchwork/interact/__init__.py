@@ -4,9 +4,17 @@ from matchwork.interact import spatial_gru
 from matchwork.interact.distance import matrix_distance, row_agreements, row_distances
 from matchwork.interact.grid_cnn import GridCNN
 from matchwork.interact.indicator import same_words
-from matchwork.interact.interaction import Evidence, Interaction, LazyEvidence, Side, WordWeights
+from matchwork.interact.interaction import (
+    Evidence,
+    Interaction,
+    LazyEvidence,
+    LazyMapping,
+    Side,
+    WordWeights,
+)
 from matchwork.interact.masked import masked_max, masked_mean, masked_softmax
 from matchwork.interact.neural_tensor import NeuralTensor
+from matchwork.interact.part_means import PartMeans
 from matchwork.interact.phrase_weights import PhraseWeights
 from matchwork.interact.relevance import Relevance, relevance
 from matchwork.interact.semantic import CoAttention, SemanticMatching
@@ -19,7 +27,9 @@ __all__ = [
     "GridCNN",
     "Interaction",
     "LazyEvidence",
+    "LazyMapping",
     "NeuralTensor",
+    "PartMeans",
     "PhraseWeights",
     "Relevance",
     "SemanticMatching",

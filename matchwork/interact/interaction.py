@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from torch import Tensor
 
@@ -12,10 +12,15 @@ Side: TypeAlias = Literal["query", "document"]
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """A table of query words (rows) by document words (columns) with its mask."""
+    """A table of query words (rows) by document words (columns) with its mask.
+
+    With a `phrase_length` above 1, rows and columns stand for the phrases of that many words
+    that start there; the end of a text cuts them off.
+    """
 
     values: Tensor
     mask: Tensor
+    phrase_length: int = 1
 
     def __post_init__(self) -> None:
         if self.values.shape != self.mask.shape or self.values.ndim != 3:
@@ -42,19 +47,20 @@ class WordWeights:
 
 
 Evidence: TypeAlias = Interaction | WordWeights
+Value = TypeVar("Value")
 
 
-class LazyEvidence(Mapping[str, Evidence]):
-    """Evidence that is made when somebody looks: training and ranking never do."""
+class LazyMapping(Mapping[str, Value]):
+    """Values that are made when somebody looks: training and ranking never do."""
 
-    def __init__(self, make: Callable[[], Mapping[str, Evidence]]) -> None:
+    def __init__(self, make: Callable[[], Mapping[str, Value]]) -> None:
         self._make = make
 
     @cached_property
-    def _made(self) -> Mapping[str, Evidence]:
+    def _made(self) -> Mapping[str, Value]:
         return self._make()
 
-    def __getitem__(self, name: str) -> Evidence:
+    def __getitem__(self, name: str) -> Value:
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -62,3 +68,6 @@ class LazyEvidence(Mapping[str, Evidence]):
 
     def __len__(self) -> int:
         return len(self._made)
+
+
+LazyEvidence: TypeAlias = LazyMapping[Evidence]

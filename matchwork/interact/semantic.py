@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from matchwork.encode.recurrent import BiLSTM, project
+from matchwork.encode.recurrent import BiLSTM, project, project_words
 from matchwork.interact.masked import masked_max, masked_mean, masked_softmax
 
 Salience = Literal["attention", "scores"]
@@ -74,16 +74,26 @@ class SemanticMatching(nn.Module):
         return CoAttention(table, salience, (salience.unsqueeze(-2) @ document).squeeze(-2))
 
     def forward(
-        self, query: Tensor, document: Tensor, document_mask: Tensor, attention: CoAttention
+        self,
+        query: Tensor,
+        document: Tensor,
+        query_mask: Tensor,
+        document_mask: Tensor,
+        attention: CoAttention,
     ) -> Tensor:
         """(levels, batch, words, dim) of both texts to (batch, levels, width)."""
-        # A GPU waits for steps, which levels can take together; a CPU waits for memory.
-        together = len(query) if query.is_cuda else 1
+        if self.rectify or query.is_cuda:  # a GPU would rather have one large product
+            states = self.lstm(self._parts(query, document, attention), document_mask)
+            return self._pool(states, document_mask).transpose(0, 1)
+        # Level by level: a CPU waits for memory, and what one level needs stays near.
+        given = (query, document, attention.table, attention.summary, self.lstm.weight)
         found = []
-        for first in range(0, len(query), together):
-            chosen = slice(first, first + together)
-            gates = self._gates(chosen, query, document, attention)
-            found.append(self._pool(self.lstm.read(gates, document_mask, chosen), document_mask))
+        for level, parts in enumerate(zip(*map(_by_level, given), strict=True)):
+            chosen = slice(level, level + 1)
+            states = self.lstm.read(
+                _gates(*parts, query_mask, document_mask), document_mask, chosen
+            )
+            found.append(self._pool(states, document_mask))
         return torch.cat(found).transpose(0, 1)
 
     def _pool(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -95,24 +105,39 @@ class SemanticMatching(nn.Module):
         forward, backward = states.chunk(2, dim=-1)
         return torch.cat([forward[:, rows, last], backward[:, :, 0]], dim=-1)
 
-    def _gates(
-        self, chosen: slice, query: Tensor, document: Tensor, attention: CoAttention
-    ) -> Tensor:
-        """`[d; q~; d * q~; s * q~] W` with q~ the query as each document word sees it.
+    def _parts(self, query: Tensor, document: Tensor, attention: CoAttention) -> Tensor:
+        """`[d; q~; d * q~; s * q~]` with q~ the query as each document word sees it."""
+        seen = attention.table.mT @ query
+        summary = attention.summary.unsqueeze(-2)
+        parts = torch.cat([document, seen, document * seen, summary * seen], dim=-1)
+        return parts.relu() if self.rectify else parts
 
-        q~ is a mixture of query words, and products with W can go before the mixing: half of
-        them are then made for the words of the query instead of the document's.
-        """
-        query, document, weight = query[chosen], document[chosen], self.lstm.weight[chosen]
-        mixing, summary = attention.table[chosen].mT, attention.summary[chosen].unsqueeze(-2)
-        seen = mixing @ query
-        if self.rectify:
-            parts = torch.cat([document, seen, document * seen, summary * seen], dim=-1)
-            return project(parts.relu(), weight)
-        of_document, of_query, of_both, of_summary = weight.chunk(4, dim=1)
-        mine = torch.cat([document, document * seen], dim=-1)
-        theirs = torch.cat([query, query * summary], dim=-1)
-        gates = project(mine, torch.cat([of_document, of_both], dim=1))
-        mixed = project(theirs, torch.cat([of_query, of_summary], dim=1))
-        gates.flatten(0, 1).baddbmm_(mixing.flatten(0, 1), mixed.flatten(0, 1))
-        return gates
+
+def _by_level(values: Tensor) -> tuple[Tensor, ...]:
+    """Each level on its own; taken together, their gradient is put together once."""
+    return values.chunk(len(values))
+
+
+def _gates(
+    query: Tensor,
+    document: Tensor,
+    table: Tensor,
+    summary: Tensor,
+    weight: Tensor,
+    query_mask: Tensor,
+    document_mask: Tensor,
+) -> Tensor:
+    """`[d; q~; d * q~; s * q~] W`: what the BiLSTM makes of its input first.
+
+    q~ is a mixture of query words, and products with W can go before the mixing: half of
+    them are then made for the words of the query instead of the document's.
+    """
+    mixing = table.mT
+    by_part = weight.view(1, 4, -1, weight.shape[-1])
+    own, mixed = by_part[:, 0::2].flatten(1, 2), by_part[:, 1::2].flatten(1, 2)
+    theirs = torch.cat([query, query * summary.unsqueeze(-2)], dim=-1)
+    mine = torch.cat([document, document * (mixing @ query)], dim=-1)
+    gates = project_words(mine, own, document_mask)
+    found = project_words(theirs, mixed, query_mask)
+    gates.flatten(0, 1).baddbmm_(mixing.flatten(0, 1), found.flatten(0, 1))
+    return gates

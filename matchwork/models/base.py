@@ -1,7 +1,7 @@
 """What every model is: `forward(batch) = match(encode(query), encode(document))`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -24,18 +24,25 @@ class ModelConfig:
         """Most words of a query that the model can read; None: any number."""
         return None
 
+    @property
+    def num_classes(self) -> int:
+        """Classes that the model tells apart; of more than two, `MatchOutput.logits` speak."""
+        return 2
+
 
 @dataclass(frozen=True, slots=True)
 class MatchOutput:
     """Scores, shape (batch,), higher is better; and the tables the model computed anyway.
 
     Where the model tells classes apart, `logits`, shape (batch, classes), are what their softmax
-    is made of.
+    is made of. Where it has parts, `parts` are the scores that each of them gives, by its name,
+    the features of all others held at their mean; "neither" is the score with all of them held.
     """
 
     scores: Tensor
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     logits: Tensor | None = None
+    parts: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 class MatchModel(nn.Module, ABC):
@@ -70,6 +77,12 @@ class MatchModel(nn.Module, ABC):
         """Learn from the training texts how common phrases are; most models do not ask.
 
         Called once, before training; what is learnt is saved with the weights.
+        """
+
+    def read_pairs(self, pairs: Iterable[PairBatch]) -> None:
+        """Learn from training pairs what features are like on average; most models do not ask.
+
+        Called once, after training; what is learnt is saved with the weights.
         """
 
     def encode(self, sequences: Sequences) -> Encoded:

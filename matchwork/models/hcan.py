@@ -17,7 +17,7 @@ the same number. The relu of the code's co-attention features changes nothing af
 convolutions, which end in one: there it is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -33,6 +33,8 @@ from matchwork.interact import (
     Evidence,
     Interaction,
     LazyEvidence,
+    LazyMapping,
+    PartMeans,
     PhraseWeights,
     Relevance,
     SemanticMatching,
@@ -42,7 +44,7 @@ from matchwork.interact import (
 from matchwork.interact.relevance import Competitors
 from matchwork.interact.semantic import Pooling, Salience
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
-from matchwork.text import TokenTable
+from matchwork.text import PairBatch, TokenTable
 
 
 class Preset(NamedTuple):
@@ -118,6 +120,10 @@ class HCANTrace(NamedTuple):
     relevance_features: Tensor
     semantic_features: Tensor
 
+    def by_part(self) -> dict[str, Tensor]:
+        """The features by the names of the parts."""
+        return {"relevance": self.relevance_features, "semantic": self.semantic_features}
+
 
 @register("hcan", parts="both")
 @register("hcan-rm", parts="relevance")
@@ -147,10 +153,10 @@ class HCAN(MatchModel):
             config.kernel,
             config.dropout,
         )
-        num_features = 0
+        shapes: dict[str, tuple[int, int]] = {}
         if config.parts != "semantic":
             tables = config.num_layers + 1 - self.preset.first_level
-            num_features += tables * config.query_length * (1 + self.preset.mean_feature)
+            shapes["relevance"] = (tables, config.query_length * (1 + self.preset.mean_feature))
             if config.phrase_weights:
                 self.phrases = PhraseWeights()
         if config.parts != "relevance":
@@ -163,13 +169,24 @@ class HCAN(MatchModel):
                 pooling=self.preset.pooling,
                 rectify=self.preset.rectify and config.encoder == "contextual",
             )
-            num_features += config.num_layers * self.semantic.width
+            shapes["semantic"] = (config.num_layers, self.semantic.width)
+        if config.parts == "both":
+            self.means = PartMeans(shapes)
+        num_features = sum(levels * width for levels, width in shapes.values())
         self.head = _head(num_features, config, self.preset.head_layers)
 
     def read_corpus(self, texts: Sequence[TokenTable]) -> None:
         """Weigh phrases by how rare they are in these texts."""
         if hasattr(self, "phrases"):
             self.phrases.fit(texts)
+
+    def read_pairs(self, pairs: Iterable[PairBatch]) -> None:
+        """Average the features of both parts over these pairs."""
+        if hasattr(self, "means"):
+            self.means.learn(
+                self.trace(self._cut(self.encode(p.query)), self.encode(p.document)).by_part()
+                for p in pairs
+            )
 
     def match(
         self, query: Encoded, document: Encoded, phrase_weights: Tensor | None = None
@@ -181,10 +198,9 @@ class HCAN(MatchModel):
         query = self._cut(query)
         trace = self.trace(query, document, phrase_weights)
         logits = self.classify(trace.relevance_features, trace.semantic_features)
-        others = torch.cat([logits[:, :1], logits[:, 2:]], dim=1)
-        scores = logits[:, 1] - others.logsumexp(dim=1)
         evidence = LazyEvidence(lambda: self._evidence(query, document, trace))
-        return MatchOutput(scores, evidence, logits)
+        parts = LazyMapping(lambda: self._part_scores(trace))
+        return MatchOutput(_log_odds(logits), evidence, logits, parts)
 
     def trace(
         self, query: Encoded, document: Encoded, phrase_weights: Tensor | None = None
@@ -203,7 +219,7 @@ class HCAN(MatchModel):
         if self.config.parts != "relevance":
             sides = (torch.stack(by_query[1:]), torch.stack(by_document[1:]))
             attention = self.semantic.attend(*sides, query.mask, document.mask)
-            found = self.semantic(*sides, document.mask, attention)
+            found = self.semantic(*sides, query.mask, document.mask, attention)
         return HCANTrace(weights, tables, attention, self._by_position(tables, weights), found)
 
     def classify(self, relevance_features: Tensor, semantic_features: Tensor) -> Tensor:
@@ -256,17 +272,36 @@ class HCAN(MatchModel):
         return torch.cat([pad(used * feature, (0, missing)) for feature in features], dim=-1)
 
     def _evidence(self, query: Encoded, document: Encoded, trace: HCANTrace) -> dict[str, Evidence]:
-        """Per level: weighted relevance, the weights of query phrases, and the co-attention."""
+        """Per level: relevance, the weights of query phrases, co-attention, document salience."""
         cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         evidence: dict[str, Evidence] = {}
-        for level, table in enumerate(trace.relevance, start=self.preset.first_level):
-            weights = trace.weights[:, level]
-            evidence[f"relevance_{level}"] = Interaction(weights.unsqueeze(-1) * table.table, cells)
-            evidence[f"phrase_weight_{level}"] = WordWeights(weights, query.mask, "query")
+        lengths = self.levels.phrase_lengths
+        for level, found in enumerate(trace.relevance, start=self.preset.first_level):
+            weights = WordWeights(trace.weights[:, level], query.mask, "query")
+            evidence[f"relevance_{level}"] = Interaction(found.table, cells, lengths[level])
+            evidence[f"phrase_weight_{level}"] = weights
         if trace.attention is not None:
-            for level, attention in enumerate(trace.attention.table, start=1):
-                evidence[f"attention_{level}"] = Interaction(attention, cells)
+            by_level = zip(trace.attention.table, trace.attention.salience, strict=True)
+            for level, (table, salience) in enumerate(by_level, start=1):
+                weights = WordWeights(salience, document.mask, "document")
+                evidence[f"attention_{level}"] = Interaction(table, cells, lengths[level])
+                evidence[f"document_salience_{level}"] = weights
         return evidence
+
+    @torch.no_grad()
+    def _part_scores(self, trace: HCANTrace) -> dict[str, Tensor]:
+        """Scores with the features of one part, or of both, at their mean, where it is known."""
+        held = self.means.held(trace.by_part()) if hasattr(self, "means") else {}
+        return {
+            part: _log_odds(self.classify(features["relevance"], features["semantic"]))
+            for part, features in held.items()
+        }
+
+
+def _log_odds(logits: Tensor) -> Tensor:
+    """Of class 1 against all others."""
+    others = torch.cat([logits[:, :1], logits[:, 2:]], dim=1)
+    return logits[:, 1] - others.logsumexp(dim=1)
 
 
 def _head(num_features: int, config: HCANConfig, num_layers: int) -> nn.Sequential:

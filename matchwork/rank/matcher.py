@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from matchwork.errors import ConfigError
-from matchwork.models import MatchModel, MatchOutput
+from matchwork.models import MatchModel, MatchOutput, ModelConfig
 from matchwork.rank import folder
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.ranking import RowScores, rank
@@ -53,7 +53,7 @@ class Matcher:
         self._name = name
         self.statistics = statistics
         self.calibration = calibration
-        self.max_query_length = max_query_length
+        self.max_query_length = query_limit(model.config, max_query_length)
         self.max_document_length = max_document_length
         self.max_tokens: int | None = None  # padded tokens per batch; None: as suits the device
         self.max_pairs: int | None = None
@@ -69,6 +69,11 @@ class Matcher:
         """Where the weights are, hence where scoring happens."""
         return next(self.model.parameters()).device
 
+    @property
+    def num_classes(self) -> int:
+        """Classes that it tells apart: two, match or not, unless the model was made for more."""
+        return self.model.config.num_classes
+
     def to(self, device: torch.device | str) -> "Matcher":
         """Move the weights."""
         self.model.to(device)
@@ -82,8 +87,7 @@ class Matcher:
         self, pairs: Iterable[TextPair], window: int = WINDOW, progress: Progress | None = None
     ) -> Iterator[Scores]:
         """Scores of any number of pairs in constant memory, `window` pairs at a time."""
-        iterator = iter(pairs)
-        while chunk := list(islice(iterator, window)):
+        for chunk in _windows(pairs, window):
             yield self._score_window(chunk, progress)
 
     def rank(
@@ -95,6 +99,17 @@ class Matcher:
     def probability(self, pairs: Iterable[TextPair]) -> Scores:
         """Scores as calibrated probabilities of a match."""
         return (self.calibration or Calibration()).probability(self.score(pairs))
+
+    def classify(self, pairs: Iterable[TextPair], progress: Progress | None = None) -> Scores:
+        """Probabilities of the classes, shape (pairs, classes); of two, [1 - `probability`, it]."""
+        return self._classify_window(list(pairs), progress)[1]
+
+    def classify_stream(
+        self, pairs: Iterable[TextPair], window: int = WINDOW, progress: Progress | None = None
+    ) -> Iterator[tuple[Scores, Scores]]:
+        """Scores and class probabilities of any number of pairs, `window` pairs at a time."""
+        for chunk in _windows(pairs, window):
+            yield self._classify_window(chunk, progress)
 
     def tokens(self, query: str, document: str) -> tuple[list[Token], list[Token]]:
         """The tokens that the model sees of a pair."""
@@ -155,6 +170,17 @@ class Matcher:
     def _score_window(self, pairs: Sequence[TextPair], progress: Progress | None) -> Scores:
         return self._collect(self.outputs(pairs), progress)
 
+    def _classify_window(
+        self, pairs: Sequence[TextPair], progress: Progress | None
+    ) -> tuple[Scores, Scores]:
+        if self.num_classes == 2:
+            scores = self._score_window(pairs, progress)
+            match = (self.calibration or Calibration()).probability(scores)
+            return scores, np.stack([1 - match, match], axis=1)
+        table = self._collect(self.outputs(pairs), progress, _score_and_classes)
+        table = table.reshape(-1, 1 + self.num_classes)
+        return table[:, 0], table[:, 1:]
+
     def _outputs(
         self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
     ) -> Iterator[tuple[Ids, MatchOutput]]:
@@ -164,20 +190,24 @@ class Matcher:
 
     @staticmethod
     def _collect(
-        outputs: Iterable[tuple[Ids, MatchOutput]], progress: Progress | None = None
+        outputs: Iterable[tuple[Ids, MatchOutput]],
+        progress: Progress | None = None,
+        read: Callable[[MatchOutput], torch.Tensor] = lambda output: output.scores,
     ) -> Scores:
-        """Scores in the order of the pairs; they leave the device once, at the end."""
-        positions, parts = [np.zeros(0, np.int64)], []
+        """What is read, in the order of the pairs; it leaves the device once, at the end."""
+        positions: list[Ids] = []
+        parts: list[torch.Tensor] = []
         for batch, output in outputs:
             positions.append(batch)
-            parts.append(output.scores.double())
+            parts.append(read(output).double())
             if progress:
                 progress(len(batch))
-        where = np.concatenate(positions)
-        scores = np.empty(len(where))
-        if parts:
-            scores[where] = torch.cat(parts).cpu().numpy()
-        return scores
+        if not parts:
+            return np.empty(0)
+        found = torch.cat(parts).cpu().numpy()
+        ordered = np.empty_like(found)
+        ordered[np.concatenate(positions)] = found
+        return ordered
 
     def _tokenize(self, texts: Sequence[str], max_length: int | None) -> tuple[Ids, Tokens]:
         """Every distinct text once: for each text its row, and the table of rows."""
@@ -202,6 +232,23 @@ class Matcher:
         finally:
             self.model.train(was_training)
         return output
+
+
+def query_limit(config: ModelConfig, wanted: int | None = None) -> int | None:
+    """Tokens of a query that are read: as many as wanted, or the model can, if that is fewer."""
+    return min((limit for limit in (wanted, config.max_query_length) if limit), default=None)
+
+
+def _windows(pairs: Iterable[TextPair], window: int) -> Iterator[list[TextPair]]:
+    iterator = iter(pairs)
+    while chunk := list(islice(iterator, window)):
+        yield chunk
+
+
+def _score_and_classes(output: MatchOutput) -> torch.Tensor:
+    """(batch, 1 + classes): the score, then the probability of every class."""
+    assert output.logits is not None  # else the model tells two classes apart
+    return torch.cat([output.scores[:, None].double(), output.logits.double().softmax(1)], dim=1)
 
 
 def _require_same_words(tokenizer: Tokenizer, model: MatchModel) -> None:

@@ -13,7 +13,8 @@ from matchwork.evaluate import (
     evaluate_regression,
 )
 from matchwork.rank.bm25 import BM25
-from matchwork.rank.calibration import Calibration
+from matchwork.rank.calibration import Calibration, ClassCalibration
+from matchwork.rank.matcher import Matcher
 from matchwork.rank.ranking import Progress, rank_all
 from matchwork.types import Run, Scorer, Scores, Task
 
@@ -25,7 +26,8 @@ class MeasuredSplit:
     """A split, how it is measured, and the candidates ranked for each query.
 
     A collection has no candidates of its own: BM25's best `depth` documents are ranked, or
-    every document when `depth` is None, of which the best `RUN_DEPTH` are kept.
+    every document when `depth` is None, of which the best `RUN_DEPTH` are kept. Labels of a
+    classification are classes if there are more than two, else positive from 1 on.
     """
 
     def __init__(
@@ -35,12 +37,14 @@ class MeasuredSplit:
         measures: Sequence[str],
         task: Task = "ranking",
         depth: int | None = 50,
+        num_classes: int = 2,
     ) -> None:
         self.split = split
         self.protocol = protocol
         self.measures = tuple(measures)
         self.task = task
         self.depth = depth
+        self.num_classes = num_classes
 
     @cached_property
     def first_stage(self) -> Run:
@@ -74,16 +78,45 @@ class MeasuredSplit:
             progress=progress,
         )
 
-    def evaluate(self, run: Run, calibration: Calibration | None = None) -> Evaluation:
+    def evaluate(
+        self, run: Run, calibration: Calibration | ClassCalibration | None = None
+    ) -> Evaluation:
         """Rankings by order, classifications by calibrated probability, regressions by value."""
         if self.task == "ranking":
             return evaluate(run, self.split.qrels, self.measures, self.protocol)
         scores, labels = self.scored_pairs(run)
         if self.task == "regression":
             return evaluate_regression(scores, labels, self.measures, self.split.label_scale)
-        calibration = calibration or Calibration.fit(scores, labels)
+        calibration = calibration or self.calibrate(run)
+        return self._by_class(calibration.probability(scores), labels)
+
+    def evaluate_matcher(
+        self,
+        matcher: Matcher,
+        run: Run | None = None,
+        calibration: Calibration | None = None,
+    ) -> Evaluation:
+        """As `evaluate` does its run, but of more than two classes by the likeliest."""
+        if self.task != "classification" or self.num_classes == 2:
+            return self.evaluate(self.run(matcher) if run is None else run, calibration)
+        pools = run or self.candidates or {}
+        pairs = [(query, document) for query, pool in pools.items() for document in pool]
+        texts = ((self.split.queries[q], self.split.documents[d]) for q, d in pairs)
+        labels = np.array([self.split.label(*pair) for pair in pairs], dtype=np.int64)
+        return self._by_class(matcher.classify(texts), labels)
+
+    def calibrate(self, run: Run) -> Calibration | ClassCalibration:
+        """What the scores of a run say about classes."""
+        scores, labels = self.scored_pairs(run)
+        if self.num_classes > 2:
+            return ClassCalibration.fit(scores, labels, self.num_classes)
+        return Calibration.fit(scores, labels)
+
+    def _by_class(self, probabilities: Scores, labels: np.ndarray) -> Evaluation:
+        classes = labels if self.num_classes > 2 else (labels > 0).astype(np.int64)
+        # Named by the labels alone, so that every system is averaged over the same.
         return evaluate_classification(
-            calibration.probability(scores), (labels > 0).astype(int), self.measures
+            probabilities, classes, self.measures, classes=np.unique(classes).tolist()
         )
 
     def fit_line(self, run: Run) -> Callable[[Run], Run]:

@@ -6,6 +6,7 @@ from typing import Any
 from matchwork.config import build
 from matchwork.data.dataset import Dataset
 from matchwork.models import MatchModel
+from matchwork.rank.classes import check_classes
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.train.config import TrainConfig
@@ -31,18 +32,26 @@ def train(
     `settings` are fields of `TrainConfig`; the model's own defaults fill the rest.
     """
     config = train_config(matcher.model, settings)
-    samples = TrainingSet.from_split(
-        data["train"], matcher.tokenizer, matcher.max_query_length, matcher.max_document_length
-    )
+    for name in {"train", "dev"} & data.splits.keys():
+        check_classes(data[name], data.task, matcher.num_classes, matcher.name)
+
+    def samples(split: str) -> TrainingSet:
+        limits = matcher.max_query_length, matcher.max_document_length
+        return TrainingSet.from_split(data[split], matcher.tokenizer, *limits)
+
     dev = None
     if "dev" in data.splits:
-        dev = MeasuredSplit(data["dev"], data.protocol, (config.dev_measure,), data.task)
+        measures = (config.dev_measure,)
+        dev = MeasuredSplit(
+            data["dev"], data.protocol, measures, data.task, num_classes=matcher.num_classes
+        )
     result = fit(
         matcher.model,
-        samples,
+        samples("train"),
         config,
         seed=seed,
         validate=None if dev is None else Validator(dev, matcher),
+        dev_samples=samples("dev") if dev is not None and config.dev_loss_every else None,
         folder=folder,
         resume=resume,
         progress=progress,

@@ -3,12 +3,21 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.evaluate import canonical
 
 LossName: TypeAlias = Literal["cross-entropy", "squared", "hinge", "softmax"]
 NegativesName: TypeAlias = Literal["labelled", "own", "random", "hard", "replace", "in-batch"]
 GROUP_LOSSES = ("hinge", "softmax")
+_ONLY_WITH = {
+    "momentum": ("optimizer", "sgd"),
+    "nesterov": ("optimizer", "sgd"),
+    "warmup": ("schedule", "linear"),
+    "halve_patience": ("schedule", "halve"),
+    "min_learning_rate": ("schedule", "halve"),
+}
+"""Keys that have an effect only where another has a certain value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +29,12 @@ class TrainConfig:
     "random" from all documents, from BM25's best wrong answers ("hard"), by putting a random
     text on either side ("replace", as IASM does), or all other documents of the batch
     ("in-batch"). `batch_size` counts positives (pairs, for "labelled").
+
+    `schedule` moves the learning rate: "linear" up over the share `warmup` of all steps, then
+    down to 0; "halve" by half, not below `min_learning_rate`, after every `halve_patience` epochs
+    without a better dev measure. A trained encoder may have a rate of its own, of which
+    every layer below its top one takes `layer_decay` of the one above. Every `dev_loss_every`
+    batches (0: never) the loss is computed on a sample of dev.
     """
 
     loss: LossName = "cross-entropy"
@@ -28,13 +43,22 @@ class TrainConfig:
     num_negatives: int = 4
     hard_depth: int = 50
     optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
+    momentum: float = later(0.0)
+    nesterov: bool = later(False)
     learning_rate: float = 1e-3
+    encoder_learning_rate: float | None = later(None)
+    layer_decay: float = later(1.0)
+    schedule: Literal["constant", "linear", "halve"] = later("constant")
+    warmup: float = later(0.0)
+    halve_patience: int = later(2)
+    min_learning_rate: float = later(1e-4)
     weight_decay: float = 0.0
     clip_norm: float | None = None
     batch_size: int = 32
     max_epochs: int = 10
     patience: int | None = None
     dev_measure: str = "RR"
+    dev_loss_every: int = later(0)
     precision: Literal["32", "64", "16-mixed", "bf16-mixed"] = "32"
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     devices: int = 1
@@ -46,11 +70,10 @@ class TrainConfig:
         for name in ("num_negatives", "batch_size", "max_epochs", "devices", "hard_depth"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.learning_rate <= 0:
-            raise ConfigError(f"learning_rate must be positive, got {self.learning_rate}")
+        self._check_rates()
         if self.patience is not None and self.patience < 1:
             raise ConfigError(f"patience must be at least 1 epoch, got {self.patience}")
-        for name in ("margin", "weight_decay", "checkpoint_seconds"):
+        for name in ("margin", "weight_decay", "dev_loss_every", "checkpoint_seconds"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
         if self.clip_norm is not None and self.clip_norm <= 0:
@@ -63,3 +86,35 @@ class TrainConfig:
             )
         if self.negatives == "in-batch" and self.batch_size < 2:
             raise ConfigError("in-batch negatives need a batch_size of at least 2, got 1")
+
+    def _check_rates(self) -> None:
+        for name in ("learning_rate", "encoder_learning_rate"):
+            rate = getattr(self, name)
+            if rate is not None and rate <= 0:
+                raise ConfigError(f"{name} must be positive, got {rate}")
+        for name in ("momentum", "warmup"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(
+                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
+                )
+        if not 0 < self.layer_decay <= 1:
+            raise ConfigError(f"layer_decay must be above 0 and at most 1, got {self.layer_decay}")
+        for name, (key, value) in _ONLY_WITH.items():
+            given = getattr(self, name)
+            if given != getattr(TrainConfig, name) and getattr(self, key) != value:
+                raise ConfigError(
+                    f'{name} = {given} needs {key} = "{value}"; without, leave it out'
+                )
+        if self.nesterov and not self.momentum:
+            raise ConfigError("nesterov needs a momentum above 0, such as 0.9")
+        if self.schedule == "halve":
+            self._check_halving()
+
+    def _check_halving(self) -> None:
+        if self.halve_patience < 1:
+            raise ConfigError(f"halve_patience must be at least 1 epoch, got {self.halve_patience}")
+        if not 0 <= self.min_learning_rate < self.learning_rate:
+            raise ConfigError(
+                f"min_learning_rate must be at least 0 and below learning_rate "
+                f"({self.learning_rate}), got {self.min_learning_rate}"
+            )

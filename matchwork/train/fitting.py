@@ -2,7 +2,7 @@
 
 import importlib.util
 import signal
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
 from pathlib import Path
@@ -19,19 +19,25 @@ from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import remove_leftovers, write_beside
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
+from matchwork.train.dev_loss import DevLoss
 from matchwork.train.module import LOG_EVERY, Keeper, OnEpoch, TrainingModule, Validate
 from matchwork.train.quiet import quiet_lightning
 from matchwork.train.samples import TrainingSet
+from matchwork.train.settle import settle
 from matchwork.train.state import LAST, TrainState, load_best, load_checkpoint
 
 
 @dataclass(frozen=True)
 class FitResult:
-    """How training went: one record per epoch, and which epoch was kept."""
+    """How training went: one record per epoch, and which epoch was kept.
+
+    `dev_loss` are pairs, batches done and loss on dev, where `dev_loss_every` asked for them.
+    """
 
     history: list[dict[str, float]]
     best_epoch: int
     best_value: float | None
+    dev_loss: list[list[float]] = field(default_factory=list)
 
 
 def fit(
@@ -41,6 +47,7 @@ def fit(
     *,
     seed: int = 0,
     validate: Validate | None = None,
+    dev_samples: TrainingSet | None = None,
     folder: str | Path | None = None,
     resume: bool = False,
     progress: bool = False,
@@ -49,9 +56,12 @@ def fit(
     """Train `model` in place and leave it with the weights that were best on dev.
 
     `folder` receives checkpoints, logs and history; with `resume` the run goes on from its
-    last checkpoint. Without `validate` the last epoch counts as best. Training on several
-    devices happens in other processes: `on_epoch` then hears of all epochs at the end.
+    last checkpoint. Without `validate` the last epoch counts as best. `dev_samples` are asked
+    for by `dev_loss_every`. What the model wants to know of the training texts as a whole, it
+    reads here. Training on several devices happens in other processes: `on_epoch` then hears
+    of all epochs at the end.
     """
+    _check_dev(config, validate, dev_samples)
     if folder is None:
         if resume:
             raise ConfigError("resume needs the folder of the run that is to go on")
@@ -62,11 +72,13 @@ def fit(
                 config,
                 seed=seed,
                 validate=validate,
+                dev_samples=dev_samples,
                 folder=temporary,
                 progress=progress,
                 on_epoch=on_epoch,
             )
     folder = Path(folder)
+    model.read_corpus((samples.queries, samples.documents))
     fingerprint = _fingerprint(model, samples, config, seed)
     checkpoint = load_checkpoint(folder, fingerprint) if resume else None
     if not resume and (folder / LAST).exists():
@@ -81,7 +93,8 @@ def fit(
         precision = next(model.parameters()).dtype
         module = TrainingModule(model, samples, config, seed, checkpoint)
         live = on_epoch if config.devices == 1 else None
-        keeper = Keeper(folder, config, fingerprint, validate, live)
+        dev_loss = DevLoss(dev_samples, config) if dev_samples and config.dev_loss_every else None
+        keeper = Keeper(folder, config, fingerprint, validate, live, dev_loss)
         with quiet_lightning():
             _run(_trainer(config, folder, keeper, progress), module)
         if config.precision == "64":
@@ -94,7 +107,23 @@ def fit(
         for record in state.history[len(began.history) :]:
             on_epoch(record)
     model.load_state_dict(load_best(folder), strict=False)
-    return FitResult(state.history, state.best_epoch, state.best_value)
+    settle(model, samples)
+    return FitResult(state.history, state.best_epoch, state.best_value, state.dev_loss)
+
+
+def _check_dev(
+    config: TrainConfig, validate: Validate | None, dev_samples: TrainingSet | None
+) -> None:
+    """Settings that look at dev need one."""
+    if config.schedule == "halve" and validate is None:
+        raise ConfigError(
+            'schedule = "halve" follows the dev measure, and there is no dev split; '
+            'use "linear" or "constant"'
+        )
+    if config.dev_loss_every and dev_samples is None:
+        raise ConfigError(
+            f"dev_loss_every = {config.dev_loss_every} needs a dev split; without, leave it out"
+        )
 
 
 def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
@@ -137,10 +166,14 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
 
 
 def _fingerprint(model: MatchModel, samples: TrainingSet, config: TrainConfig, seed: int) -> str:
-    """Identity of a run: same settings, same data. More epochs are not another run."""
-    settings: dict[str, Any] = asdict(config)
+    """Identity of a run: same settings, same data.
+
+    More epochs are not another run, unless the learning rate is meant to end with them.
+    """
+    settings: dict[str, Any] = to_table(config)
     for free in ("max_epochs", "patience", "checkpoint_seconds"):
-        del settings[free]
+        if free != "max_epochs" or config.schedule != "linear":
+            del settings[free]
     digest = blake2b(digest_size=16)
     shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     configs = [to_table(model.config), to_table(model.encoder.config)]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from matchwork.errors import ConfigError
 from matchwork.registry import Registry
 from matchwork.train.config import TrainConfig
 
@@ -25,6 +26,24 @@ def cross_entropy(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     targets = (labels > 0).to(scores.dtype)
     terms = functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")
     return terms.masked_fill(~mask, 0.0).sum() / mask.sum().clamp_min(1)
+
+
+def class_cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """Point-wise: `labels` are classes, `logits` (groups, candidates, classes); mean over pairs."""
+    targets = labels.to(torch.int64).masked_fill(~mask, 0)
+    terms = functional.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
+    return terms.masked_fill(~mask, 0.0).sum() / mask.sum().clamp_min(1)
+
+
+def require_class_loss(config: TrainConfig, num_classes: int, where: str = "") -> None:
+    """More than two classes are learnt from labels as they stand, by cross entropy."""
+    for name, wanted in (("loss", "cross-entropy"), ("negatives", "labelled")):
+        value = getattr(config, name)
+        if num_classes > 2 and value != wanted:
+            raise ConfigError(
+                f"{where}{name} = {value!r} knows only relevant and not relevant; with "
+                f"num_classes = {num_classes} use {name} = {wanted!r}"
+            )
 
 
 def squared_error(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:

@@ -19,8 +19,10 @@ from matchwork.evaluate import gain
 from matchwork.files import write_beside, write_text
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
+from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loader import EpochLoader, TrainBatch
-from matchwork.train.losses import LOSSES
+from matchwork.train.losses import LOSSES, class_cross_entropy, require_class_loss
+from matchwork.train.optimizer import make_optimizer, set_rates
 from matchwork.train.quiet import silence_lightning
 from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import SAMPLERS, Sampler
@@ -28,12 +30,6 @@ from matchwork.train.state import BEST, HISTORY, LAST, TrainState, save_checkpoi
 
 Validate: TypeAlias = Callable[[MatchModel], Mapping[str, float]]
 OnEpoch: TypeAlias = Callable[[Mapping[str, float]], None]
-_OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "adagrad": torch.optim.Adagrad,
-    "sgd": torch.optim.SGD,
-}
 LOG_EVERY = 20  # steps
 
 
@@ -45,6 +41,11 @@ def trained_tensors(model: MatchModel) -> dict[str, Tensor]:
         for name, tensor in model.state_dict().items()
         if name not in frozen
     }
+
+
+def _at_least_32_bits(scores: Tensor) -> Tensor:
+    """Losses subtract scores, for which 16 bits are too few."""
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 class TrainingModule(pl.LightningModule):
@@ -65,6 +66,7 @@ class TrainingModule(pl.LightningModule):
         self.seed = seed
         self.state = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
         self._resume = checkpoint
+        require_class_loss(config, model.config.num_classes)
         self._loss = LOSSES[config.loss](config)
         self._sampler: Sampler = SAMPLERS[config.negatives](samples, config)
 
@@ -83,11 +85,7 @@ class TrainingModule(pl.LightningModule):
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """The optimiser, where it left off when resuming."""
-        optimizer = _OPTIMIZERS[self.settings.optimizer](
-            [p for p in self.model.parameters() if p.requires_grad],
-            lr=self.settings.learning_rate,
-            weight_decay=self.settings.weight_decay,
-        )
+        optimizer = make_optimizer(self.model, self.settings)
         if self._resume:
             self.model.load_state_dict(self._resume["model"], strict=False)
             optimizer.load_state_dict(self._resume["optimizer"])
@@ -101,7 +99,12 @@ class TrainingModule(pl.LightningModule):
             self._resume = None
 
     def on_train_batch_start(self, batch: TrainBatch, batch_idx: int) -> None:
-        """Random numbers of a step (dropout) follow from (seed, step, rank), as its batch does."""
+        """Random numbers of a step (dropout) follow from (seed, step, rank), as its batch does.
+
+        So does its learning rate from the state, wherever a run was cut.
+        """
+        steps = int(self.trainer.num_training_batches) * self.settings.max_epochs
+        set_rates(self.trainer.optimizers[0], self.settings, self.state, steps)
         source = np.random.SeedSequence([self.seed, self.state.step, self.global_rank])
         torch.manual_seed(int(source.generate_state(1, np.uint64)[0]))
 
@@ -113,21 +116,26 @@ class TrainingModule(pl.LightningModule):
 
     def training_step(self, batch: TrainBatch, batch_idx: int) -> Tensor:
         """Loss of one batch; a loss that is not finite stops training."""
+        loss = self.loss_of(batch)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            step, epoch = self.state.step + 1, self.state.epoch + 1
+            raise TrainingError(not_finite(f"the loss is {value}", step, epoch))
+        self.state.loss_sum += value
+        self.log("loss", value, prog_bar=True, logger=False)
+        return loss
+
+    def loss_of(self, batch: TrainBatch) -> Tensor:
+        """What training makes small, of a batch of either split."""
+        if self.model.config.num_classes > 2:
+            logits = self.model(batch.pairs).logits.unflatten(0, batch.labels.shape)
+            return class_cross_entropy(_at_least_32_bits(logits), batch.labels, batch.mask)
         if self.settings.negatives == "in-batch":
             query = self.model.encode(batch.pairs.query)
             scores = self.model.match_all(query, self.model.encode(batch.pairs.document))
         else:
             scores = self.model(batch.pairs).scores.view_as(batch.labels)
-        # Losses subtract scores, for which 16 bits are too few.
-        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-        loss: Tensor = self._loss(scores, batch.labels, batch.mask)
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            step, epoch = self.state.step + 1, self.state.epoch + 1
-            raise TrainingError(_not_finite(f"the loss is {value}", step, epoch))
-        self.state.loss_sum += value
-        self.log("loss", value, prog_bar=True, logger=False)
-        return loss
+        return self._loss(_at_least_32_bits(scores), batch.labels, batch.mask)
 
     def checkpoint_tensors(self) -> dict[str, Any]:
         """What a checkpoint holds beside the state."""
@@ -138,7 +146,8 @@ class TrainingModule(pl.LightningModule):
         }
 
 
-def _not_finite(what: str, step: int, epoch: int) -> str:
+def not_finite(what: str, step: int, epoch: int) -> str:
+    """The message of a `TrainingError`."""
     return (
         f"{what} at step {step} (epoch {epoch}); training stopped and the last good checkpoint "
         "was kept. Lower the learning rate, set clip_norm, or check the input vectors."
@@ -155,12 +164,14 @@ class Keeper(pl.callbacks.Checkpoint):
         fingerprint: str,
         validate: Validate | None,
         on_epoch: OnEpoch | None,
+        dev_loss: DevLoss | None,
     ) -> None:
         self.folder = folder
         self.config = config
         self.fingerprint = fingerprint
         self.validate = validate
         self.on_epoch = on_epoch
+        self.dev_loss = dev_loss
         self._epoch_began = self._saved_at = time.monotonic()
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
@@ -180,6 +191,8 @@ class Keeper(pl.callbacks.Checkpoint):
         state.step += 1
         if state.step % LOG_EVERY == 0:
             self._log(trainer, {"loss": state.loss_sum / state.batch}, state.step)
+        if self.dev_loss and state.step % self.config.dev_loss_every == 0:
+            self._measure_dev_loss(trainer, pl_module, self.dev_loss)
         if time.monotonic() - self._saved_at >= self.config.checkpoint_seconds:
             self._require_finite(pl_module)
             self._checkpoint(trainer, pl_module)
@@ -231,6 +244,16 @@ class Keeper(pl.callbacks.Checkpoint):
                 )
         return dict(trainer.strategy.broadcast(measured))
 
+    def _measure_dev_loss(self, trainer: pl.Trainer, pl_module: Any, dev_loss: DevLoss) -> None:
+        state: TrainState = pl_module.state
+        if trainer.is_global_zero:
+            value = dev_loss(pl_module.model, pl_module.loss_of)
+            if not math.isfinite(value):
+                what = f"the loss on dev is {value}"
+                raise TrainingError(not_finite(what, state.step, state.epoch + 1))
+            state.dev_loss.append([state.step, value])
+            self._log(trainer, {"dev_loss": value}, state.step)
+
     def _checkpoint(self, trainer: pl.Trainer, pl_module: Any) -> None:
         if trainer.is_global_zero:
             tensors = pl_module.checkpoint_tensors()
@@ -243,7 +266,7 @@ class Keeper(pl.callbacks.Checkpoint):
                 state: TrainState = pl_module.state
                 kept = self.folder / LAST
                 what = f"parameter {name!r} is no longer finite (checkpoint: {kept})"
-                raise TrainingError(_not_finite(what, state.step, state.epoch + 1))
+                raise TrainingError(not_finite(what, state.step, state.epoch + 1))
 
     def _log(self, trainer: pl.Trainer, record: Mapping[str, float], step: int) -> None:
         for logger in trainer.loggers:

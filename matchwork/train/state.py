@@ -18,7 +18,10 @@ LAST, BEST, HISTORY = "last.ckpt", "best.safetensors", "history.csv"
 
 @dataclass
 class TrainState:
-    """Position, running loss and what has been best on dev; grows by one record per epoch."""
+    """Position, running loss and what has been best on dev; grows by one record per epoch.
+
+    `dev_loss` are pairs: after how many batches, and the loss on dev there.
+    """
 
     epoch: int = 0
     batch: int = 0
@@ -27,6 +30,7 @@ class TrainState:
     best_value: float | None = None
     best_epoch: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
+    dev_loss: list[list[float]] = field(default_factory=list)
 
     def position(self) -> tuple[int, int]:
         """The epoch under way and how many of its batches are done."""

@@ -18,18 +18,20 @@ class Validator:
     def __call__(self, model: MatchModel) -> dict[str, float]:
         """Dev measures of the model as it is now."""
         self.matcher.model = model
-        return self.dev.evaluate(self.dev.run(self.matcher)).values
+        return self.dev.evaluate_matcher(self.matcher).values
 
 
 def calibrate(matcher: Matcher, dev: MeasuredSplit) -> Run:
     """Fit the matcher's probabilities on dev; left out when dev has one class only.
 
+    Of more than two classes, the score and its probability are those of class 1.
     Gives the run on dev, which takes as long as the fit does not.
     """
     run = dev.run(matcher)
     scores, labels = dev.scored_pairs(run)
     try:
-        matcher.calibration = Calibration.fit(scores, labels)
+        positive = labels == 1 if matcher.num_classes > 2 else labels
+        matcher.calibration = Calibration.fit(scores, positive)
     except DataError:
         matcher.calibration = None
     return run

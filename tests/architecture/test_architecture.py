@@ -11,6 +11,7 @@ import pytest
 
 from matchwork.experiment import load_recipe
 from matchwork.experiment.results import results_page
+from matchwork.experiment.sweep import load_sweep
 from matchwork.models import MODELS
 from matchwork.version import VERSION
 
@@ -20,6 +21,8 @@ MODEL_FILES = sorted(
     for path in (ROOT / "matchwork/models").glob("*.py")
     if path.stem not in ("__init__", "base")
 )
+SWEEPS = sorted((ROOT / "recipes/sweeps").glob("*.toml"))
+RECIPES = sorted(set((ROOT / "recipes").rglob("*.toml")) - set(SWEEPS))
 # Folders that exist on one person's machine only. A letter, digit or dot before the slash means
 # that the path is relative or part of an address.
 MACHINE_PATH = re.compile(
@@ -63,7 +66,7 @@ def test_every_model_is_registered_documented_checked_and_tried(name):
     page = ROOT / f"docs/models/{name}.md"
     assert page.is_file() and all(f"`{each}`" in page.read_text() for each in registered)
     assert (ROOT / f"tests/parity/test_{name}.py").is_file()
-    recipes = [tomllib.loads(path.read_text()) for path in (ROOT / "recipes").rglob("*.toml")]
+    recipes = [tomllib.loads(path.read_text()) for path in RECIPES]
     assert any(recipe["model"]["name"] in registered for recipe in recipes)
 
 
@@ -71,7 +74,7 @@ def test_every_model_is_registered_documented_checked_and_tried(name):
 def test_every_result_is_that_of_its_recipe_today():
     """A recipe that was changed after its run would claim numbers that it does not give."""
     made = sorted((ROOT / "results").glob("*/*.json"))
-    of_recipes = [path for path in made if path.parent.name != "analyses"]
+    of_recipes = [path for path in made if path.parent.name not in ("analyses", "sweeps")]
     assert of_recipes
     stale = [
         f"{path.parent.name}/{path.stem}"
@@ -80,6 +83,26 @@ def test_every_result_is_that_of_its_recipe_today():
         != json.loads(path.read_text())["recipe_hash"]
     ]
     assert not stale, f"run these again: {stale}"
+
+
+def test_there_are_sweeps():
+    assert len(SWEEPS) >= 9
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
+def test_every_sweep_is_right_and_its_result_that_of_today(path):
+    sweep = load_sweep(path)
+    made = ROOT / "results/sweeps" / f"{path.stem}.json"
+    if made.is_file():
+        result = json.loads(made.read_text())
+        assert result["hash"] == sweep.hash, "run it again with --resume"
+        assert result["missing"] == [] and made.with_suffix(".svg").is_file()
+
+
+def test_every_result_of_a_sweep_has_its_sweep():
+    names = {path.stem for path in SWEEPS}
+    assert {path.stem for path in (ROOT / "results/sweeps").glob("*.json")} <= names
 
 
 def test_the_results_page_is_fresh(tmp_path):

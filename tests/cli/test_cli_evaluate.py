@@ -45,6 +45,15 @@ def test_fusion_and_report(call, matcher_folder, tmp_path):
     assert "BM25 + bag on toy" in page and "<svg" in page and "against BM25" in page
 
 
+@pytest.mark.parametrize(
+    ("protocol", "rule"),
+    [("raw", "counted against the system"), ("trec-eval", "sorted by id")],
+)
+def test_the_rule_for_ties_is_that_of_the_protocol(call, protocol, rule):
+    printed = " ".join(call("evaluate", "bm25", "toy", "--protocol", protocol).stdout.split())
+    assert f"tied documents, {rule}: BM25 2" in printed
+
+
 def test_bm25_alone(call_json):
     found = call_json("evaluate", "bm25", "toy", "--split", "dev", "--protocol", "clean")
     assert list(found["systems"]) == ["BM25"] and found["protocol"] == "clean"

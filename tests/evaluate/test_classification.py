@@ -20,7 +20,12 @@ def slow_f1(predicted, actual, positive):
 def test_by_hand():
     found = evaluate_classification(PREDICTED, ACTUAL)
     assert found.values == pytest.approx(
-        {"Accuracy": 3 / 5, "F1": 2 / 3, "macro-F1": (2 / 3 + 1 / 2) / 2}
+        {
+            "Accuracy": 3 / 5,
+            "F1": 2 / 3,
+            "macro-F1": (2 / 3 + 1 / 2) / 2,
+            "macro-PR-F1": (2 / 3 + 1 / 2) / 2,
+        }
     )
     assert found.per_query == {"Accuracy": {"0": 1, "1": 0, "2": 1, "3": 0, "4": 1}}
     assert found.num_queries == 5
@@ -65,7 +70,7 @@ def test_bad_input_says_what_to_do():
         evaluate_classification([0.2, float("nan")], [0, 1])
     with pytest.raises(DataError, match="1 ids for 2 labels"):
         evaluate_classification([1, 0], [1, 0], ids=["a"])
-    with pytest.raises(ConfigError, match=r"found classes 0, 1, 2; use 'macro-F1'"):
+    with pytest.raises(ConfigError, match=r"classes 0\.\.2; use 'macro-F1' or 'F1\(class=1\)'"):
         evaluate_classification([0, 1], [2, 1], ["F1"])
     with pytest.raises(UnknownNameError, match="did you mean 'macro-F1'"):
         evaluate_classification([0], [0], ["macroF1"])

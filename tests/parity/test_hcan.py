@@ -54,8 +54,10 @@ def test_features_and_evidence(config: dict[str, Any]) -> None:
             np.testing.assert_allclose(found, wanted, **EXACT)
             for level, S in enumerate(expected.S, start=first):
                 shown = evidence[f"relevance_{level}"].values[row, :m, :n].detach().numpy()
-                weight = evidence[f"phrase_weight_{level}"].values[row, :m, None].numpy()
-                np.testing.assert_allclose(shown, weight * S, **EXACT)
+                np.testing.assert_allclose(shown, S, **EXACT)
+                weight = evidence[f"phrase_weight_{level}"].values[row, :m].numpy()
+                largest = wanted[level - first, :m]
+                np.testing.assert_allclose(weight * S.max(axis=1), largest, **EXACT)
         if parts != "relevance":
             found = trace.semantic_features[row].detach()
             np.testing.assert_allclose(found, np.array(expected.semantic), **EXACT)
@@ -120,7 +122,7 @@ def test_parts_without_the_other_have_none_of_its_parameters() -> None:
         made = entry.model(entry.config({"phrase_weights": True}), encoder)
         return {key.partition(".")[0] for key in made.state_dict()} - {"encoder"}
 
-    assert owners("hcan") == {"levels", "semantic", "head", "phrases"}
+    assert owners("hcan") == {"levels", "semantic", "head", "phrases", "means"}
     assert owners("hcan-rm") == {"levels", "head", "phrases"}
     assert owners("hcan-sm") == {"levels", "semantic", "head"}
 

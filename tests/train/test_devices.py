@@ -75,3 +75,13 @@ def test_an_error_of_another_process_is_told_in_one_line():
         TrainingError, match=r"^a training process failed: the loss is nan at step 3: stopped$"
     ):
         _run(Failing(), None)
+
+
+@pytest.mark.slow
+def test_two_processes_watch_dev_and_move_the_rate(matcher, questions, tmp_path):
+    """Four steps of two batches: the loss on dev is that of the first process."""
+    settings = {**SETTINGS, "schedule": "linear", "dev_loss_every": 1, "max_epochs": 4}
+    watched = train(matcher("knrm"), questions, seed=5, folder=tmp_path, **settings)
+    assert [step for step, _ in watched.dev_loss] == [1, 2, 3, 4]
+    kept = torch.load(tmp_path / "last.ckpt", weights_only=True)
+    assert kept["optimizer"]["param_groups"][0]["lr"] == pytest.approx(0.1 / 4)

@@ -58,6 +58,20 @@ def test_settings_start_from_the_models_own(matcher, questions, tmp_path):
         train(matcher("bag"), questions, epochs=3)
 
 
+@pytest.mark.parametrize("given", [None, 2, 9])
+def test_a_model_that_reads_short_queries_and_weighs_phrases(matcher, questions, given):
+    made = matcher("hcan-rm", query_length=4, phrase_weights=True, filters=4)
+    made = Matcher(made.tokenizer, made.model, max_query_length=given)
+    assert made.max_query_length == min(given or 4, 4)
+    assert len(made.tokens("one two three four five six", "")[0]) == made.max_query_length
+    train(made, questions, max_epochs=1, accelerator="cpu")
+    texts = questions["train"].texts
+    rare, common = (made.tokenizer.encode([word])[0][0] for word in ("hamlet", "the"))
+    assert sum("hamlet" in text for text in texts) < sum(" the " in text for text in texts)
+    weights = made.output("the hamlet", "a hamlet").evidence["phrase_weight_0"].values[0]
+    assert rare != common and weights[0] < weights[1]
+
+
 def test_matchwork_train_is_this_function():
     import matchwork
 

@@ -1,0 +1,141 @@
+"""`matchwork sweep`: one recipe, many settings; a table and charts of what they do."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from matchwork.cli import show
+from matchwork.cli.options import DataRoot, Json, examples
+from matchwork.errors import ConfigError, TrainingError
+
+EXAMPLES = examples(
+    "matchwork sweep recipes/sweeps/trecqa-hcan-layers-deep.toml --jobs 6",
+    "matchwork sweep recipes/sweeps/trecqa-hcan-layers-deep.toml --resume",
+    "matchwork sweep recipes/sweeps/trecqa-hcan-layers-deep.toml --only model.name=hcan",
+    "matchwork sweep --draw results/sweeps/trecqa-hcan-layers-deep.json",
+)
+
+
+def sweep(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="SWEEP.toml", help="What to vary.", show_default=False),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SECTION.KEY=VALUE",
+            help="Only combinations with this value; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="SECTION.KEY=VALUE",
+            help="Change one setting of all combinations; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for matchers, run files and checkpoints.", show_default="runs/sweeps/SWEEP"
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Train only what has no result yet.")
+    ] = False,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Seeds trained at once, of any combination, each in a process of its own."
+        ),
+    ] = 1,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps the result and its charts, under sweeps.",
+            show_default="results; that of --out when --set changed the sweep",
+        ),
+    ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULT.json",
+            help="Draw this result again; nothing is trained.",
+            show_default=False,
+        ),
+    ] = None,
+    data_root: DataRoot = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
+    json: Json = False,
+) -> None:
+    """Train a recipe with every combination of some settings, and draw how they matter."""
+    if (file is None) == (draw is None):
+        raise ConfigError("name a sweep to run, or a result to --draw")
+    if draw is not None:
+        _draw(draw, json)
+        return
+    with show.working("checking every combination"):
+        from matchwork.cli.watch_sweep import SweepWatcher
+        from matchwork.experiment.results import SWEEPS
+        from matchwork.experiment.sweep import load_sweep
+        from matchwork.experiment.sweep_run import run_sweep
+
+        assert file is not None
+        plan = load_sweep(file, settings or [], data_root)
+        wanted = plan.only(only or [])
+    with SweepWatcher(quiet or json) as watcher:
+        place, result = run_sweep(
+            plan,
+            out or Path("runs", SWEEPS, plan.name),
+            wanted=wanted,
+            data_root=data_root,
+            results=results or (None if settings else Path("results")),
+            resume=resume,
+            jobs=jobs,
+            observer=watcher,
+        )
+    if json:
+        show.as_json(result)
+    else:
+        _print(result)
+        _print_places([place, place.with_suffix(".svg"), place.with_suffix(".html")])
+    if any(one["error"] for one in result["missing"]):
+        raise TrainingError(
+            f"{sum(bool(one['error']) for one in result['missing'])} of {len(wanted)} combinations "
+            "failed; the same command with --resume tries them again"
+        )
+
+
+def _draw(path: Path, json: bool) -> None:
+    with show.working("drawing"):
+        from matchwork.experiment.sweep_charts import draw_sweep
+        from matchwork.experiment.sweep_result import read_sweep_result
+
+        drawn = draw_sweep(path)
+        result = read_sweep_result(path)
+    if json:
+        show.as_json(result)
+        return
+    _print(result)
+    _print_places(drawn)
+
+
+def _print(result: Mapping[str, Any]) -> None:
+    from matchwork.experiment.sweep_result import missing_lines, sweep_table
+
+    table = sweep_table(result)
+    show.table(table.header, table.rows, title=f"sweep {result['sweep']}", note=table.caption)
+    for line in missing_lines(result):
+        show.line(f"missing  {line}")
+
+
+def _print_places(paths: list[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            show.line(f"written  {path}")

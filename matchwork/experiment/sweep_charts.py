@@ -1,0 +1,118 @@
+"""The charts of a sweep, drawn from its result alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from matchwork.experiment.sweep import as_word, matches, short
+from matchwork.experiment.sweep_result import missing_lines, read_sweep_result, sweep_table
+from matchwork.explain import Figure, Heading, Paragraph, Section, write_report
+from matchwork.explain.drawing import to_svg
+from matchwork.explain.line_charts import (
+    LinePoint,
+    Titles,
+    curves_with_bands,
+    lines_with_intervals,
+)
+from matchwork.files import write_text
+
+if TYPE_CHECKING:
+    from matchwork.explain.drawing import Chart
+
+_CAPTIONS = {
+    "measure": "Mean over seeds on test; the bars are 95 % bootstrap intervals over queries.",
+    "curve": "Mean over seeds, as far as all of them were trained; the band is the standard "
+    "deviation over seeds.",
+}
+_Y_TITLES = {"dev_loss": "loss on dev"}
+
+
+def draw_sweep(path: str | Path) -> list[Path]:
+    """Draw the result of a sweep as an SVG and as a page beside it."""
+    path = Path(path)
+    result = read_sweep_result(path)
+    charts = sweep_charts(result)
+    page = path.with_suffix(".html")
+    write_report(page, f"Sweep {result['sweep']}", _sections(result, charts))
+    if not charts:
+        return [page]
+    import altair as alt
+
+    picture = path.with_suffix(".svg")
+    drawings = [chart for chart, _ in charts]
+    together = alt.hconcat(*drawings, spacing=40).resolve_scale(color="independent")
+    # On white: a picture in someone's page cannot know whether that is light or dark.
+    write_text(picture, to_svg(together.properties(background="white")))
+    return [picture, page]
+
+
+def sweep_charts(result: Mapping[str, Any]) -> list[tuple["Chart", str]]:
+    """Each chart for which there is anything to draw, and what it shows."""
+    found: list[tuple[Chart, str]] = []
+    for chart in result["charts"]:
+        rows = [row for row in result["combinations"] if matches(row["values"], chart["where"])]
+        free = [key for key in result["keys"] if key not in chart["where"]]
+        if chart["measure"]:
+            x, *lines = free
+            points = list(_measured(rows, chart["measure"], x, lines))
+            titles = Titles(_words(x), chart["measure"], _legend(lines), chart["title"])
+            draw, caption = lines_with_intervals, _CAPTIONS["measure"]
+        else:
+            points = [point for row in rows for point in _curve(row, chart["curve"], free)]
+            titles = Titles("batches", _Y_TITLES[chart["curve"]], _legend(free), chart["title"])
+            draw, caption = curves_with_bands, _CAPTIONS["curve"]
+        if points:
+            found.append((draw(points, titles), caption))
+    return found
+
+
+def _measured(
+    rows: Sequence[Mapping[str, Any]], measure: str, x: str, lines: Sequence[str]
+) -> Iterator[LinePoint]:
+    for row in rows:
+        value, place = row["measures"][measure], row["values"][x]
+        x_value = place if isinstance(place, int | float) else as_word(place)
+        yield LinePoint(_line(row, lines), x_value, value["mean"], *value["ci"])
+
+
+def _curve(row: Mapping[str, Any], name: str, lines: Sequence[str]) -> Iterator[LinePoint]:
+    """The mean over seeds where all of them have a value."""
+    seeds = [dict(map(tuple, seed.get(name) or ())) for seed in row["per_seed"]]
+    for batches in sorted(set.intersection(*map(set, seeds))):
+        values = [seed[batches] for seed in seeds]
+        mean, spread = float(np.mean(values)), float(np.std(values))
+        yield LinePoint(_line(row, lines), batches, mean, mean - spread, mean + spread)
+
+
+def _line(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return ", ".join(as_word(row["values"][key]) for key in keys)
+
+
+def _legend(keys: Sequence[str]) -> str:
+    return ", ".join(map(_words, keys))
+
+
+def _words(key: str) -> str:
+    """What a key is called on an axis: "num layers"; a name is that of its section."""
+    section, _, name = key.rpartition(".")
+    return section if name == "name" else short(key).replace("_", " ")
+
+
+def _sections(
+    result: Mapping[str, Any], charts: Sequence[tuple["Chart", str]]
+) -> Iterator[Section]:
+    varied = "; ".join(
+        f"{key}: {', '.join(map(as_word, values))}" for key, values in result["keys"].items()
+    )
+    yield Paragraph(f"{result['base']} with every combination of {varied}.")
+    if result["set"]:
+        fixed = ", ".join(f"{key} = {as_word(value)}" for key, value in result["set"].items())
+        yield Paragraph(f"In all of them: {fixed}.")
+    for chart, caption in charts:
+        yield Figure(chart, caption)
+    yield Heading("Every combination")
+    yield sweep_table(result)
+    for line in missing_lines(result):
+        yield Paragraph(f"Missing: {line}")

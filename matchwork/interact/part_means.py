@@ -1,0 +1,41 @@
+"""What the features of a model's parts are like on average, to see what one part alone says."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+Features = Mapping[str, Tensor]
+
+
+class PartMeans(nn.Module):
+    """The mean features of each part, by its name; zero until they are learnt or loaded."""
+
+    def __init__(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        super().__init__()
+        for part, shape in shapes.items():
+            self.register_buffer(part, torch.zeros(*shape))
+
+    @torch.no_grad()
+    def learn(self, batches: Iterable[Features]) -> None:
+        """Average features of shape (batch, ...) over all rows of all batches."""
+        means = dict(self.named_buffers())
+        sums = {part: torch.zeros_like(mean, dtype=torch.float64) for part, mean in means.items()}
+        num_rows = 0
+        for features in batches:
+            for part, total in sums.items():
+                total += features[part].double().sum(dim=0)
+            num_rows += len(next(iter(features.values())))
+        for part, mean in means.items():
+            mean.copy_(sums[part] / max(1, num_rows))
+
+    def held(self, features: Features) -> dict[str, dict[str, Tensor]]:
+        """For each part its own features with the means of the others; for "neither", all means.
+
+        Nothing where no means were learnt.
+        """
+        if not any(bool(mean.any()) for mean in self.buffers()):
+            return {}
+        usual = {part: mean.expand_as(features[part]) for part, mean in self.named_buffers()}
+        alone = {part: {**usual, part: features[part]} for part in usual}
+        return {**alone, "neither": usual}

@@ -1,0 +1,44 @@
+"""Whether the labels of a split are classes that a model tells apart."""
+
+from matchwork.data.dataset import LabelledPair, Split
+from matchwork.errors import ConfigError, DataError
+from matchwork.types import Task
+
+_SHOWN = 60  # characters of a text in a message
+
+
+def check_classes(split: Split, task: Task, num_classes: int, model: str) -> None:
+    """Stop before work begins; the grades of a ranking are no classes, and may be any number."""
+    if task != "classification":
+        if num_classes > 2:
+            raise ConfigError(
+                f"num_classes = {num_classes} is for classification, but split {split.name!r} is "
+                f"measured as {task}; choose epochs by dev_measure = 'Accuracy' or 'macro-F1', "
+                "or leave num_classes at 2"
+            )
+        return
+    top = split.top_label
+    if top < num_classes:
+        return
+    if num_classes == 2:
+        raise ConfigError(
+            f"model {model!r} tells two classes apart; split {split.name!r} has labels 0..{top}; "
+            f"use 'hcan' with num_classes = {top + 1}"
+        )
+    wrong = next(pair for pair in split.pairs() if pair.label >= num_classes)
+    raise DataError(
+        f"{_where(wrong, split)}label {wrong.label} is outside 0..{num_classes - 1}; "
+        f"correct it, or set num_classes = {top + 1}",
+        path=split.source,
+        line=split.label_lines.get(wrong.label),
+    )
+
+
+def _where(pair: LabelledPair, split: Split) -> str:
+    """The pair by its ids, for want of a line."""
+    if pair.label in split.label_lines:
+        return ""
+    text = pair.query if len(pair.query) <= _SHOWN else f"{pair.query[: _SHOWN - 3]}..."
+    return (
+        f"split {split.name!r}, query {pair.query_id!r} ({text!r}), document {pair.document_id!r}: "
+    )

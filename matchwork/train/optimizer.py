@@ -1,0 +1,93 @@
+"""The optimiser, the learning rate of every parameter, and how rates move."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from matchwork.encode import Encoder
+from matchwork.errors import ConfigError
+from matchwork.models import MatchModel
+from matchwork.train.config import TrainConfig
+from matchwork.train.state import TrainState
+
+_OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "adagrad": torch.optim.Adagrad,
+    "sgd": torch.optim.SGD,
+}
+_FIRST = "initial_lr"
+
+
+def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
+    """The optimiser over all that is trained; parameters of equal rate make a group."""
+    own = _encoder_rates(model.encoder, config)
+    groups: dict[float, list[nn.Parameter]] = {}
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            groups.setdefault(own.get(parameter, config.learning_rate), []).append(parameter)
+    inertia: dict[str, Any] = {}
+    if config.optimizer == "sgd":
+        inertia = {"momentum": config.momentum, "nesterov": config.nesterov}
+    return _OPTIMIZERS[config.optimizer](
+        [{"params": group, "lr": rate, _FIRST: rate} for rate, group in groups.items()],
+        weight_decay=config.weight_decay,
+        **inertia,
+    )
+
+
+def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, float]:
+    """What stands outside an encoder's layers (the input vectors) counts as below them all."""
+    layers, decay = encoder.layers(), config.layer_decay
+    trained = any(parameter.requires_grad for parameter in encoder.parameters())
+    if config.encoder_learning_rate is not None and not trained:
+        raise ConfigError(
+            f"encoder_learning_rate = {config.encoder_learning_rate} has no effect: the encoder "
+            "is frozen; make it trainable or leave the rate out"
+        )
+    if decay != 1 and not (trained and layers):
+        raise ConfigError(
+            f"layer_decay = {decay} has no effect: the encoder has no layers that are trained; "
+            "use a trainable transformer or leave it out"
+        )
+    top = config.encoder_learning_rate or config.learning_rate
+    rates = {parameter: top * decay ** len(layers) for parameter in encoder.parameters()}
+    for below, layer in enumerate(reversed(layers)):
+        rates |= {parameter: top * decay**below for parameter in layer.parameters()}
+    return rates
+
+
+def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_steps: int) -> None:
+    """Give the next of `num_steps` steps its learning rates.
+
+    They follow from where the run stands, so a checkpoint holds nothing more for them.
+    """
+    if config.schedule == "constant":
+        return
+    if config.schedule == "linear":
+        share = linear_share(state.step, num_steps, round(config.warmup * num_steps))
+    else:
+        halves = num_halvings(state.history, config.halve_patience)
+        share = max(0.5**halves, config.min_learning_rate / config.learning_rate)
+    for group in optimizer.param_groups:
+        group["lr"] = group[_FIRST] * share
+
+
+def linear_share(step: int, num_steps: int, num_warmup: int) -> float:
+    """The part of the learning rate at a step (from 0): up to 1, then down to 0."""
+    if step < num_warmup:
+        return (step + 1) / (num_warmup + 1)
+    return (num_steps - step) / (num_steps - num_warmup)
+
+
+def num_halvings(history: Sequence[dict[str, float]], patience: int) -> int:
+    """How often `patience` epochs have passed without a better dev measure."""
+    waited = halvings = 0
+    for record in history:
+        waited = 0 if record["best"] else waited + 1
+        if waited == patience:
+            waited, halvings = 0, halvings + 1
+    return halvings
