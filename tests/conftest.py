@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import settings
-from tiny_transformers import save_transformer
+from tiny_transformers import save_transformer, tiny_encoder
 
-from matchwork.encode import WordEmbedding
+from matchwork.encode import Encoder, WordEmbedding
 from matchwork.models import MODELS, MatchModel
 from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
@@ -55,7 +55,11 @@ def tiny_model(tokenizer: WordTokenizer) -> Callable[..., MatchModel]:
     def make(name: str, seed: int = 0, dim: int = 8, **config: Any) -> MatchModel:
         torch.manual_seed(seed)
         entry = MODELS[name]
-        encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=dim, trainable=True)
+        encoder: Encoder
+        if entry.model.encodes_apart:
+            encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=dim, trainable=True)
+        else:  # words can only see each other in a transformer
+            encoder = tiny_encoder(tokenizer.vocab_size, dim)
         return entry.model(entry.config(config), encoder).eval()
 
     return make

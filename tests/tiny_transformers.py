@@ -6,6 +6,8 @@ import tokenizers
 import torch
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from matchwork.encode import TransformerConfig, TransformerEncoder
+
 TEXTS = [
     "who wrote hamlet and where is the louvre",
     "the play was written by shakespeare, unbelievably quickly",
@@ -46,6 +48,33 @@ def roberta_tokenizer() -> tokenizers.Tokenizer:
     made.train_from_iterator(TEXTS, trainer)
     made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     return made
+
+
+def tiny_encoder(vocab_size: int, dim: int) -> TransformerEncoder:
+    """A random BERT that reads the ids of any tokenizer, framed by one of them, all trained."""
+    architecture = {
+        "model_type": "bert",
+        "vocab_size": vocab_size,
+        "hidden_size": dim,
+        "intermediate_size": 2 * dim,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "max_position_embeddings": 60,
+    }
+    config = TransformerConfig(
+        architecture=architecture,
+        vocab_size=vocab_size,
+        before=(1,),
+        between=(1,),
+        after=(1,),
+        second_type=1,
+        trainable=True,
+    )
+    encoder = TransformerEncoder(config)
+    for parameter in encoder.parameters():  # far from the usual start, as below
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.3)
+    return encoder
 
 
 def save_transformer(folder: Path, kind: str = "bert", **changes: object) -> Path:

@@ -68,7 +68,7 @@ def _print(explanation: "Explanation", top_k: int) -> None:
         show.line("The model gives no table of word pairs for these texts.")
         return
     _print_shares(explanation)
-    if not _print_phrases(explanation, top_k):
+    if not _print_phrases(explanation, top_k) and not _print_answers(explanation):
         _print_pairs(explanation, top_k)
     _print_layers(explanation)
     _print_paths(explanation)
@@ -94,6 +94,17 @@ def _print_phrases(explanation: "Explanation", top_k: int) -> bool:
         note = f"{left} more, see --json or --out" if left else ""
         show.table(HEADER, rows, title=level.title, note=note)
     return bool(levels)
+
+
+def _print_answers(explanation: "Explanation") -> bool:
+    """Which document word answered each query word; False where the model aligns none."""
+    from matchwork.explain import evidence_title
+    from matchwork.explain.answers import ALIGNMENT, answers
+
+    rows: list[list[show.Cell]] = [list(pair) for pair in answers(explanation)]
+    if rows:
+        show.table(["query", "document", "cosine"], rows, title=evidence_title(ALIGNMENT))
+    return bool(rows)
 
 
 def _print_pairs(explanation: "Explanation", top_k: int) -> None:

@@ -1,6 +1,7 @@
 """The contract between tokens and models: vectors that carry their mask."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,11 +18,14 @@ class Encoded:
 
     Padding rows are zero: whatever vectors come in, the mask is applied to them here. `ids`
     name the words behind the vectors, shape (batch, length), where there is one word per vector.
+    `frame` are the vectors of special tokens around the text ([CLS], [SEP]), shape
+    (batch, specials, dim), where the encoder has any.
     """
 
     vectors: Tensor
     mask: Tensor
     ids: Tensor | None = None
+    frame: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 3 or self.vectors.shape[:2] != self.mask.shape:
@@ -49,18 +53,23 @@ class Encoded:
 
     def repeat_each(self, times: int) -> "Encoded":
         """Every row `times` times in a row: a, a, b, b."""
-        return Encoded(
-            self.vectors.repeat_interleave(times, 0),
-            self.mask.repeat_interleave(times, 0),
-            None if self.ids is None else self.ids.repeat_interleave(times, 0),
-        )
+        if times == 1:
+            return self
+        return self._each(lambda part: part.repeat_interleave(times, 0))
 
     def tile(self, times: int) -> "Encoded":
         """The whole batch `times` times: a, b, a, b."""
+        if times == 1:
+            return self
+        return self._each(lambda part: part.repeat(times, *(1,) * (part.ndim - 1)))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Encoded":
+        """The same change of all that there is."""
         return Encoded(
-            self.vectors.repeat(times, 1, 1),
-            self.mask.repeat(times, 1),
-            None if self.ids is None else self.ids.repeat(times, 1),
+            change(self.vectors),
+            change(self.mask),
+            None if self.ids is None else change(self.ids),
+            None if self.frame is None else change(self.frame),
         )
 
 

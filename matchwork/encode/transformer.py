@@ -1,12 +1,14 @@
 """Token vectors of a transformer, as input to any model."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import later
 from matchwork.encode.base import ENCODERS, Encoded, Encoder
+from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
 from matchwork.text import Sequences
 
@@ -17,7 +19,9 @@ class TransformerConfig:
 
     `architecture` is the config of the transformers library as a plain table, from which the
     network is built again without any download. `before` and `after` are the special ids put
-    around every text ([CLS] and [SEP]).
+    around every text ([CLS] and [SEP]), `between` those put between two texts that are read as
+    one, the second of which has the token type `second_type`. `max_positions`: the most pieces
+    to read at once, special ones included; None: as many as there are positions.
     """
 
     architecture: dict[str, Any]
@@ -25,13 +29,24 @@ class TransformerConfig:
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
     trainable: bool = False
+    between: tuple[int, ...] = later(())
+    second_type: int = later(0)
+    max_positions: int | None = later(None)
+
+
+class Joined(NamedTuple):
+    """Two texts read as one: the vector of the first piece ([CLS]), and those of either text."""
+
+    first: Tensor
+    query: Encoded
+    document: Encoded
 
 
 @ENCODERS.register("transformer")
 class TransformerEncoder(Encoder):
     """One vector per piece, or per word where the tokenizer says which pieces make one.
 
-    The special tokens are seen by the transformer alone: models match the text, not [CLS].
+    Models match the text, not [CLS]: vectors of special tokens are set apart, as its frame.
     While it is frozen, the transformer computes no gradients and drops nothing out.
     """
 
@@ -53,6 +68,7 @@ class TransformerEncoder(Encoder):
                 f"{num_rows}; they do not belong together"
             )
         self.transformer = network.requires_grad_(config.trainable)
+        self._num_positions = num_positions(network)
         self.train(self.training)
 
     @property
@@ -77,32 +93,74 @@ class TransformerEncoder(Encoder):
         return self
 
     def forward(self, sequences: Sequences) -> Encoded:
-        """Frame every text, run the transformer, drop the frame, average words."""
-        size, mask = self.config.vocab_size, sequences.mask
-        ids = sequences.ids.masked_fill(~mask, 0)  # padding may hold anything
-        with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
-            vectors = self._piece_vectors(ids % size, mask)
-        continues = ids >= size
-        if bool(continues.any()):
-            return _average_words(vectors, mask, mask & ~continues)
-        return Encoded(vectors, mask)
+        """Frame every text, run the transformer, set the frame apart, average words."""
+        pieces, start = self._pieces(sequences), len(self.config.before)
+        row = OneRow.of([self.config.before, pieces, self.config.after], self._padding)
+        vectors = self._run(row)
+        frame = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
+        missing = max(0, start + pieces.mask.shape[1] - vectors.shape[1])  # of padding alone
+        text = nn.functional.pad(vectors, (0, 0, 0, missing))[:, start:][:, : pieces.mask.shape[1]]
+        return self._by_token(text, pieces.mask, sequences, frame)
 
-    def _piece_vectors(self, pieces: Tensor, mask: Tensor) -> Tensor:
-        before, after = pieces.new_tensor(self.config.before), pieces.new_tensor(self.config.after)
-        lengths = mask.sum(dim=1, keepdim=True)
-        text = slice(len(before), len(before) + mask.shape[1])
-        padding = self.transformer.config.pad_token_id or 0
-        framed = pieces.new_full((len(mask), text.stop + len(after)), padding)
-        framed[:, : len(before)] = before
-        framed[:, text] = pieces.masked_fill(~mask, padding)
-        ends = len(before) + lengths + torch.arange(len(after), device=mask.device)
-        framed.scatter_(1, ends, after.expand(len(mask), -1))
-        columns = torch.arange(framed.shape[1], device=mask.device)
-        real = columns < len(before) + lengths + len(after)
-        real[:, 0] = True  # attention over nothing at all is not a number
-        output = self.transformer(input_ids=framed, attention_mask=real.long())
-        vectors: Tensor = output.last_hidden_state[:, text]
+    def join(self, query: Sequences, document: Sequences) -> Joined:
+        """Both texts as one, `[CLS] query [SEP] document [SEP]`: each sees the other.
+
+        Where they are too long together, the longer one is cut first.
+        """
+        config, sides = self.config, self._cut(self._pieces(query), self._pieces(document))
+        parts: list[Part] = [config.before, sides[0], config.between, sides[1], config.after]
+        row = OneRow.of(parts, self._padding)
+        options = {}
+        if config.second_type:
+            columns = torch.arange(row.ids.shape[1], device=row.ids.device)
+            second = (columns >= row.places[3][:, :1]) & row.mask
+            options["token_type_ids"] = second.long() * config.second_type
+        vectors = self._run(row, **options)
+        return Joined(
+            vectors[:, 0],
+            self._by_token(row.take(vectors, 1), sides[0].mask, query),
+            self._by_token(row.take(vectors, 3), sides[1].mask, document),
+        )
+
+    @property
+    def pair_room(self) -> int | None:
+        """Most pieces of two texts that are read as one; None: any number."""
+        limits = (self.config.max_positions, self._num_positions)
+        limit = min((limit for limit in limits if limit), default=None)
+        special = sum(map(len, (self.config.before, self.config.between, self.config.after)))
+        return None if limit is None else max(0, limit - special)
+
+    @property
+    def _padding(self) -> int:
+        return self.transformer.config.pad_token_id or 0
+
+    def _pieces(self, sequences: Sequences) -> Sequences:
+        """Ids as the transformer knows them; padding may hold anything."""
+        ids = sequences.ids.masked_fill(~sequences.mask, 0) % self.config.vocab_size
+        return Sequences(ids, sequences.mask)
+
+    def _cut(self, *sides: Sequences) -> list[Sequences]:
+        if self.pair_room is None or sum(side.ids.shape[1] for side in sides) <= self.pair_room:
+            return list(sides)
+        lengths = longest_first(sides[0].lengths, sides[1].lengths, self.pair_room)
+        return [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
+
+    def _run(self, row: OneRow, **options: Tensor) -> Tensor:
+        mask = row.mask.clone()
+        mask[:, 0] = True  # attention over nothing at all is not a number
+        with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
+            output = self.transformer(input_ids=row.ids, attention_mask=mask.long(), **options)
+        vectors: Tensor = output.last_hidden_state
         return vectors
+
+    def _by_token(
+        self, vectors: Tensor, mask: Tensor, sequences: Sequences, frame: Tensor | None = None
+    ) -> Encoded:
+        """One vector per piece, or per word; `mask` says which pieces were read."""
+        continues = (sequences.ids >= self.config.vocab_size) & sequences.mask
+        if bool(continues.any()):
+            vectors, mask = _average_words(vectors, mask, sequences.mask & ~continues)
+        return Encoded(vectors, mask, frame=frame)
 
 
 def build_transformer(architecture: dict[str, Any]) -> nn.Module:
@@ -136,7 +194,7 @@ def num_positions(transformer: Any) -> int | None:
     return int(limit) if limit else None
 
 
-def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> Encoded:
+def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
     """The mean of each word's pieces: a product with the table of words by pieces.
 
     A sum by index would be faster for long texts, but not repeatable on a GPU.
@@ -147,4 +205,4 @@ def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> Encoded:
     belongs = (word_of.unsqueeze(1) == columns[:, None]) & mask.unsqueeze(1)
     sums = belongs.to(vectors.dtype) @ vectors.masked_fill(~mask.unsqueeze(-1), 0.0)
     num_pieces = belongs.sum(dim=2, keepdim=True).clamp_min(1)
-    return Encoded(sums / num_pieces, columns < num_words)
+    return sums / num_pieces, columns < num_words

@@ -21,6 +21,7 @@ def make_encoder(
             unit=settings.unit,
             layer=settings.layer,
             trainable=settings.trainable,
+            frame=settings.frame,
         )
     train_texts = datasets[MAIN][recipe.data.train].texts
     vectors = _read_vectors(recipe, data_root)

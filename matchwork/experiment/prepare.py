@@ -19,7 +19,7 @@ from matchwork.experiment.recipe import Recipe, check_measures
 from matchwork.interact import WordLinks
 from matchwork.models import MODELS
 from matchwork.rank.classes import check_classes
-from matchwork.rank.matcher import Matcher, query_limit
+from matchwork.rank.matcher import Matcher, length_limits
 from matchwork.text import CorpusStatistics, LinkedWords, Tokenizer, WordTokenizer
 from matchwork.text.wordnet import require_wordnet
 from matchwork.train.samples import TrainingSet
@@ -93,10 +93,9 @@ class Prepared:
 
     def _tokenised(self, split: Split) -> TrainingSet:
         text = self.recipe.text
-        limit = query_limit(self.recipe.model, text.max_query_length)
-        return TrainingSet.from_split(
-            split, self.tokenizer, limit, text.max_document_length or None
-        )
+        wanted = text.max_query_length, text.max_document_length
+        limits = length_limits(self.recipe.model, *wanted)
+        return TrainingSet.from_split(split, self.tokenizer, *limits)
 
     @cached_property
     def _statistics(self) -> CorpusStatistics:

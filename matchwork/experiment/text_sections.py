@@ -4,13 +4,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
+from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.experiment.vector_files import find_transformer, find_vectors
 from matchwork.text import WordTokenizerConfig
 
 _WORD_TOKENIZER = (*(field.name for field in fields(WordTokenizerConfig)), "min_count")
 _WORD_VECTORS = ("words", "dim", "unknown", "keep")
-_TRANSFORMER = ("unit", "layer")
+_TRANSFORMER = ("unit", "layer", "frame")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,8 @@ class VectorsSection:
     transformer, whose folder or hub name is the `file`.
 
     `keep`: every word of the file, or only those of the data set's texts ("data"), which makes
-    a smaller matcher that knows fewer words. `unit` and `layer` are those of `load_transformer`.
+    a smaller matcher that knows fewer words. `unit`, `layer` and `frame` are those of
+    `load_transformer`.
     """
 
     source: Literal["random", "file", "corpus", "transformer"] = "random"
@@ -60,6 +62,7 @@ class VectorsSection:
     keep: Literal["all", "data"] = "all"
     unit: Literal["piece", "word"] = "piece"
     layer: int = -1
+    frame: Literal["around", "before", "token"] = later("around")
 
     def __post_init__(self) -> None:
         if (self.source in ("file", "transformer")) != bool(self.file):

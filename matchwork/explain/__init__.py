@@ -1,5 +1,8 @@
 """SCORE -> REASONS: explanations of single pairs, their pictures, and report pages."""
 
+from matchwork.explain.answers import answers
+from matchwork.explain.code_charts import code_strip, word_gates
+from matchwork.explain.codes import CodeMaps
 from matchwork.explain.contributions import Contributions, contributions, sum_line
 from matchwork.explain.explanation import Explanation, WordPair, WordWeight, explain
 from matchwork.explain.export import save
@@ -34,6 +37,7 @@ from matchwork.packages import make_callable
 
 __all__ = [
     "Bar",
+    "CodeMaps",
     "Contributions",
     "Explanation",
     "Figure",
@@ -49,7 +53,9 @@ __all__ = [
     "Table",
     "WordPair",
     "WordWeight",
+    "answers",
     "bar_with_intervals",
+    "code_strip",
     "contribution_bars",
     "contributions",
     "curve",
@@ -71,6 +77,7 @@ __all__ = [
     "share_bars",
     "sum_line",
     "wins_losses",
+    "word_gates",
     "word_strip",
     "write_report",
 ]

@@ -63,6 +63,8 @@ def sum_line(explanation: Explanation) -> str:
         for kind, value in zip(one.kinds, one.totals.tolist(), strict=True):
             totals.setdefault(kind, {})[one.side] = value
     for kind, parts in totals.items():
+        if len(parts) > 1 and np.allclose(list(parts.values()), explanation.score, rtol=1e-3):
+            return f"The words of either side add up to {explanation.score:.4f}; the score."
         total = 0.0 if kind.startswith(SALIENCE) else sum(parts.values())
         if total and np.isclose(abs(total), abs(explanation.score), rtol=1e-3):
             sides = " + ".join(f"{value:.4f} ({side})" for side, value in parts.items())

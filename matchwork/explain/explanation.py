@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.errors import DataError, UnknownNameError
+from matchwork.explain.codes import CodeMaps
 from matchwork.explain.shares import Shares
-from matchwork.explain.titles import PHRASE_WEIGHT, RELEVANCE, evidence_title
+from matchwork.explain.titles import GATE, PHRASE_WEIGHT, RELEVANCE, evidence_title
 from matchwork.ordering import order
 from matchwork.registry import did_you_mean
 
@@ -43,7 +44,8 @@ class Explanation:
 
     `tables` are query words (rows) by document words (columns); those whose rows and columns
     stand for longer phrases are named in `phrase_lengths`. `probability` is None when the
-    matcher was not calibrated, `shares` where the model has no two parts.
+    matcher was not calibrated, `shares` where the model has no two parts, `codes` where it
+    hashes no words.
     """
 
     query: str
@@ -57,6 +59,7 @@ class Explanation:
     weights: Mapping[str, WordWeight]
     phrase_lengths: Mapping[str, int] = field(default_factory=dict)
     shares: Shares | None = None
+    codes: CodeMaps | None = None
 
     def __post_init__(self) -> None:
         self._check("score", np.asarray(self.score), ())
@@ -77,6 +80,8 @@ class Explanation:
     def phrase(self, side: Side, place: int, length: int) -> str:
         """The stretch of text of `length` words from one on; the end of the text cuts it off."""
         words = self.tokens(side)[place : place + length]
+        if len(words) == 1:
+            return words[0].text  # which may stand nowhere in the text, as [CLS] does
         text = self.query if side == "query" else self.document
         return text[words[0].start : max(word.end for word in words)]
 
@@ -97,11 +102,20 @@ class Explanation:
         return table if weight is None else table * weight.values[:, None]
 
     def word_weights(self, side: Side) -> dict[str, Values]:
-        """The model's weights of the words of a side; those of phrases go with their tables."""
+        """The model's weights of the words of a side, without those of phrases and gates."""
         return {
             name: weight.values
             for name, weight in self.weights.items()
             if weight.side == side and not name.startswith(PHRASE_WEIGHT)
+            if not name.endswith(GATE)
+        }
+
+    def gates(self, side: Side) -> dict[str, Values]:
+        """How far the gates of each word of a side were open, 0 to 1, where the model has some."""
+        return {
+            name: weight.values
+            for name, weight in self.weights.items()
+            if weight.side == side and name.endswith(GATE)
         }
 
     def strongest(self, table: str | None = None, top_k: int = 10) -> list[WordPair]:
@@ -149,6 +163,7 @@ class Explanation:
         extra = {
             "phrase_lengths": dict(self.phrase_lengths),
             "shares": None if self.shares is None else self.shares.to_json(),
+            "codes": None if self.codes is None else self.codes.to_json(),
             "paths": [path.to_json(self) for path in matching_paths(self)],
             "phrases": [level.to_json() for level in phrase_matches(self)],
         }
@@ -194,6 +209,7 @@ class Explanation:
                 },
                 phrase_lengths=dict(table.get("phrase_lengths", {})),
                 shares=Shares.from_json(table["shares"]) if "shares" in table else None,
+                codes=CodeMaps.from_json(table["codes"]) if "codes" in table else None,
             )
         except KeyError as error:
             raise DataError(f"not an explanation: no entry {error}") from error
@@ -220,7 +236,7 @@ class Explanation:
 
 def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
     """Score one pair and keep what the model saw in it."""
-    from matchwork.interact import WordWeights
+    from matchwork.interact import Codes, WordWeights
 
     query_tokens, document_tokens = matcher.tokens(query, document)
     num_rows, num_columns = len(query_tokens), len(document_tokens)
@@ -230,7 +246,11 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
     tables: dict[str, Values] = {}
     weights: dict[str, WordWeight] = {}
     lengths: dict[str, int] = {}
+    codes: CodeMaps | None = None
     for name, evidence in output.evidence.items():
+        if isinstance(evidence, Codes):
+            codes = CodeMaps.of(evidence, num_rows if evidence.side == "query" else num_columns)
+            continue
         values = evidence.values[0].double().cpu().numpy()
         if isinstance(evidence, WordWeights):
             length = num_rows if evidence.side == "query" else num_columns
@@ -252,6 +272,7 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
         weights=weights,
         phrase_lengths=lengths,
         shares=Shares(score, **parts) if parts else None,
+        codes=codes,
     )
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from matchwork.errors import ConfigError
+from matchwork.explain.answers import ALIGNMENT, answers
+from matchwork.explain.code_charts import code_strip, word_gates
 from matchwork.explain.contributions import Contributions, contributions, sum_line
 from matchwork.explain.drawing import to_png, to_svg
 from matchwork.explain.explanation import Explanation
@@ -23,7 +25,7 @@ from matchwork.explain.report import (
     write_report,
 )
 from matchwork.explain.share_charts import share_bars
-from matchwork.explain.titles import layer_title
+from matchwork.explain.titles import evidence_title, layer_title
 from matchwork.explain.word_charts import MAX_BARS, contribution_bars
 from matchwork.files import write_beside, write_json, write_text
 
@@ -48,7 +50,7 @@ def _write_json(explanation: Explanation, path: Path) -> None:
 
 def _write_html(explanation: Explanation, path: Path) -> None:
     sections: list[Section] = [Highlight(explanation), *_shares(explanation)]
-    sections += _phrase_tables(explanation)
+    sections += _phrase_tables(explanation) + _answers(explanation)
     bars = contribution_bars(explanation)
     if bars is not None:
         sections += [Heading("Which words carried the match"), Figure(bars)]
@@ -62,7 +64,29 @@ def _write_html(explanation: Explanation, path: Path) -> None:
             *_layer_table(explanation),
             Figure(stack(maps), "Point at a cell to read its words and value.", live=True),
         ]
+    sections += _inner(explanation)
     write_report(path, f"Why this score: {explanation.model}", sections)
+
+
+def _answers(explanation: Explanation) -> list[Section]:
+    """Which document word answered each query word, where the model aligns them."""
+    rows: list[list[Cell]] = [list(pair) for pair in answers(explanation)]
+    title = evidence_title(ALIGNMENT)
+    return [Heading(title), Table(["query", "document", "cosine"], rows)] if rows else []
+
+
+def _inner(explanation: Explanation) -> list[Section]:
+    """Gates and codes, where the model has some."""
+    charts = {
+        "How far the gates were open": word_gates(explanation, MAX_PAGE_WORDS),
+        "Codes before and after denoising": code_strip(explanation, MAX_PAGE_WORDS),
+    }
+    return [
+        part
+        for title, chart in charts.items()
+        if chart is not None
+        for part in (Heading(title), Figure(chart))
+    ]
 
 
 def _shares(explanation: Explanation) -> list[Section]:

@@ -40,7 +40,7 @@ def heat_map(
     values = explanation.weighted(name)
     rows, columns = _words_kept(explanation, values, max_words)
     notes = _left_out(values, rows, columns) + _in_phrases(explanation, name)
-    chart: Chart = _map(explanation, name, values, rows, columns, _colours(values))
+    chart: Chart = _map(explanation, name, values, rows, columns, colour_scale([values]))
     if name == INTERACTION and (paths := _visibly_different(matching_paths(explanation))):
         notes += [_line_in_words(path) for path in paths]
         chart = alt.layer(chart, *(part for p in paths for part in _line(p, rows, columns)))
@@ -141,7 +141,7 @@ def _strip(
 
     strength = np.abs(np.stack([explanation.tables[name] for name in tables])).max(axis=0)
     rows, columns = _words_kept(explanation, strength, max_words)
-    colours = _colours(np.stack(list(tables.values())))
+    colours = colour_scale(list(tables.values()))
     in_a_row = _columns(len(tables), max(PANEL, CELL * len(columns) + 40))
     panels = []
     for position, (name, table) in enumerate(tables.items()):
@@ -187,8 +187,8 @@ def _map(
         {"q": q, "d": d, "query": of_query[q], "document": of_document[d], "value": float(value)}
         for (q, d), value in np.ndenumerate(values[np.ix_(rows, columns)])
     ]
-    across = _word_axis(documents, labelAngle=-60) if document_words else None
-    down = _word_axis(queries) if query_words else None
+    across = word_axis(documents, labelAngle=-60) if document_words else None
+    down = word_axis(queries) if query_words else None
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=cells))
         .mark_rect()
@@ -283,7 +283,7 @@ def _left_out(values: Values, rows: Places, columns: Places) -> list[str]:
     ]
 
 
-def _word_axis(words: list[str], **options: Any) -> "alt.Axis":
+def word_axis(words: list[str], **options: Any) -> "alt.Axis":
     """Positions as ticks, words as labels: the same word may stand in two places."""
     import altair as alt
 
@@ -291,11 +291,11 @@ def _word_axis(words: list[str], **options: Any) -> "alt.Axis":
     return alt.Axis(labelExpr=labels, labelLimit=140, ticks=False, domain=False, **options)
 
 
-def _colours(values: Values) -> "alt.Scale":
+def colour_scale(tables: list[Values]) -> "alt.Scale":
     """From nothing to most; with negative values, orange below zero and blue above."""
     import altair as alt
 
-    largest = float(np.abs(values).max(initial=0)) or 1.0
-    if values.min(initial=0) >= 0:
+    largest = max(float(np.abs(table).max(initial=0)) for table in tables) or 1.0
+    if min(float(table.min(initial=0)) for table in tables) >= 0:
         return alt.Scale(scheme="blues", domain=[0, largest])
     return alt.Scale(scheme="blueorange", domain=[-largest, largest], reverse=True)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from matchwork.explain.code_charts import code_strip, word_gates
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.heat_maps import MAX_WORDS, heat_maps
 from matchwork.explain.share_charts import share_bars
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
-    """Both texts, what each part and each word added, then every table, layer by layer."""
+    """Both texts, what each part and each word added, every table, layer by layer, then codes."""
     import altair as alt
 
     parts = [
@@ -25,6 +26,8 @@ def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
     ]
     sheets: list[Chart] = [part for part in parts if part is not None]
     sheets += heat_maps(explanation, max_words)
+    inner = word_gates(explanation, max_words), code_strip(explanation, max_words)
+    sheets += [part for part in inner if part is not None]
     chance = explanation.probability
     headline = f"{explanation.model}: score {explanation.score:.4f}" + (
         "" if chance is None else f", probability of a match {chance:.2f}"

@@ -16,8 +16,18 @@ _TITLES = {
     "gate_left": "Gate from the left",
     "gate_top": "Gate from the top",
     "gate_diagonal": "Gate from the diagonal",
+    "alignment": "Which document word answers each query word",
+    "cosine": "How alike query words and document words are",
+    "query_answer": "What each query word adds to the score",
+    "document_answer": "What each document word adds to the score",
+    "query_gate": "Query word as a whole",
+    "query_values_gate": "Query word, mean over its values",
+    "document_gate": "Document word as a whole",
+    "document_values_gate": "Document word, mean over its values",
 }
 _REVERSE = "_reverse"
+GATE = "_gate"
+"""What the names of gates of single words end in."""
 RELEVANCE, PHRASE_WEIGHT, ATTENTION = "relevance_", "phrase_weight_", "attention_"
 """What the names of a model's evidence start with that matches texts level by level."""
 _LEVELS = {

@@ -3,8 +3,10 @@
 from matchwork.interact import spatial_gru
 from matchwork.interact.distance import matrix_distance, row_agreements, row_distances
 from matchwork.interact.grid_cnn import GridCNN
+from matchwork.interact.hashing import Hashed, HashingDenoiser
 from matchwork.interact.indicator import same_words
 from matchwork.interact.interaction import (
+    Codes,
     Evidence,
     Interaction,
     LazyEvidence,
@@ -12,7 +14,9 @@ from matchwork.interact.interaction import (
     Side,
     WordWeights,
 )
-from matchwork.interact.masked import masked_max, masked_mean, masked_softmax
+from matchwork.interact.mag_cell import MagCell, MagOutput, attend
+from matchwork.interact.masked import masked_best, masked_max, masked_mean, masked_softmax
+from matchwork.interact.max_sim import MaxSim, max_sim
 from matchwork.interact.neural_tensor import NeuralTensor
 from matchwork.interact.part_means import PartMeans
 from matchwork.interact.phrase_weights import PhraseWeights
@@ -23,11 +27,17 @@ from matchwork.interact.word_links import WordLinks
 
 __all__ = [
     "CoAttention",
+    "Codes",
     "Evidence",
     "GridCNN",
+    "Hashed",
+    "HashingDenoiser",
     "Interaction",
     "LazyEvidence",
     "LazyMapping",
+    "MagCell",
+    "MagOutput",
+    "MaxSim",
     "NeuralTensor",
     "PartMeans",
     "PhraseWeights",
@@ -36,12 +46,15 @@ __all__ = [
     "Side",
     "WordLinks",
     "WordWeights",
+    "attend",
     "cosine",
     "cosine_table",
+    "masked_best",
     "masked_max",
     "masked_mean",
     "masked_softmax",
     "matrix_distance",
+    "max_sim",
     "relevance",
     "row_agreements",
     "row_distances",

@@ -46,7 +46,33 @@ class WordWeights:
             )
 
 
-Evidence: TypeAlias = Interaction | WordWeights
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Codes of one side's words, shape (batch, length, bits), with the words' mask.
+
+    `before` and `after`, shape (batch, length, dim), are the vectors that were hashed and what is
+    restored from their codes. The mask is applied to all three here.
+    """
+
+    values: Tensor
+    mask: Tensor
+    side: Side
+    before: Tensor
+    after: Tensor
+
+    def __post_init__(self) -> None:
+        padding = ~self.mask.unsqueeze(-1)
+        for name in ("values", "before", "after"):
+            values = getattr(self, name)
+            if values.ndim != 3 or values.shape[:2] != self.mask.shape:
+                raise ValueError(
+                    f"codes are (batch, length, width) with a mask (batch, length), got "
+                    f"{tuple(values.shape)} and {tuple(self.mask.shape)}"
+                )
+            object.__setattr__(self, name, values.masked_fill(padding, 0.0))
+
+
+Evidence: TypeAlias = Interaction | WordWeights | Codes
 Value = TypeVar("Value")
 
 

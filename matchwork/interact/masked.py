@@ -23,3 +23,10 @@ def masked_mean(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     """Mean of the real entries."""
     total = values.masked_fill(~mask, 0.0).sum(dim=dim)
     return total / mask.sum(dim=dim).clamp_min(1)
+
+
+def masked_best(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Largest real entry of every row, and its place; -1 where a row has none."""
+    largest, places = values.masked_fill(~mask, -torch.inf).max(dim=-1)
+    found = mask.any(dim=-1)
+    return torch.where(found, largest, 0.0), torch.where(found, places, -1)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from torch import Tensor, nn
 
@@ -25,9 +25,22 @@ class ModelConfig:
         return None
 
     @property
+    def max_document_length(self) -> int | None:
+        """The same of a document."""
+        return None
+
+    @property
     def num_classes(self) -> int:
         """Classes that the model tells apart; of more than two, `MatchOutput.logits` speak."""
         return 2
+
+    @property
+    def aux(self) -> Literal["both", "positive"] | None:
+        """Whose `MatchOutput.penalty` training adds to the loss; None: the model has none.
+
+        That of "both" positive and negative pairs, or of the "positive" ones alone.
+        """
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +50,14 @@ class MatchOutput:
     Where the model tells classes apart, `logits`, shape (batch, classes), are what their softmax
     is made of. Where it has parts, `parts` are the scores that each of them gives, by its name,
     the features of all others held at their mean; "neither" is the score with all of them held.
+    `penalty`, shape (batch,), is what training makes small beside the loss over the scores.
     """
 
     scores: Tensor
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     logits: Tensor | None = None
     parts: Mapping[str, Tensor] = field(default_factory=dict)
+    penalty: Tensor | None = None
 
 
 class MatchModel(nn.Module, ABC):
@@ -50,15 +65,23 @@ class MatchModel(nn.Module, ABC):
 
     A subclass is one file: a `Config`, `match`, and a `register` line. `training_defaults` holds
     the paper's training settings where they differ from `matchwork.train.TrainConfig`.
+    `encodes_apart` is False where one text cannot be encoded without the other: such a model
+    has its own `forward` in place of `encode` and `match`.
     """
 
     Config: ClassVar[type[ModelConfig]]
     training_defaults: ClassVar[Mapping[str, Any]] = {}
+    encodes_apart: ClassVar[bool] = True
 
     def __init__(self, config: ModelConfig, encoder: Encoder) -> None:
         super().__init__()
         self.config = config
         self.encoder = encoder
+
+    @property
+    def pair_room(self) -> int | None:
+        """Most tokens of a query and its document together that are read; None: any number."""
+        return None
 
     def frozen_names(self) -> set[str]:
         """Entries of the state that training never changes, so a checkpoint can skip them."""
@@ -98,6 +121,10 @@ class MatchModel(nn.Module, ABC):
     def forward(self, batch: PairBatch) -> MatchOutput:
         """Encode both sides and match them."""
         return self.match(self.encode(batch.query), self.encode(batch.document))
+
+    def condense(self, text: Encoded) -> Encoded:
+        """As little of an encoded text as `match` needs, for those who keep many."""
+        return text
 
     def match_all(self, query: Encoded, document: Encoded) -> Tensor:
         """Scores of every query with every document, shape (queries, documents).

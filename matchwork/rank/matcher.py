@@ -1,6 +1,7 @@
 """Tokenizer + model = a `Scorer`: text in, scores out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput, ModelConfig
 from matchwork.rank import folder
 from matchwork.rank.calibration import Calibration
+from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.ranking import RowScores, rank
 from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
@@ -53,8 +55,8 @@ class Matcher:
         self._name = name
         self.statistics = statistics
         self.calibration = calibration
-        self.max_query_length = query_limit(model.config, max_query_length)
-        self.max_document_length = max_document_length
+        limits = length_limits(model.config, max_query_length, max_document_length)
+        self.max_query_length, self.max_document_length = limits
         self.max_tokens: int | None = None  # padded tokens per batch; None: as suits the device
         self.max_pairs: int | None = None
         self.truncation = Truncation()  # adds up over calls; set it anew to count again
@@ -96,6 +98,15 @@ class Matcher:
         """The documents from best to worst."""
         return rank(self, query, documents, top_k)
 
+    def index(
+        self, documents: Sequence[str | Document], max_bytes: int = MAX_BYTES
+    ) -> DocumentIndex:
+        """These documents encoded once, to rank them for many queries.
+
+        Their vectors stay in memory; more of them than `max_bytes` are refused.
+        """
+        return DocumentIndex(self, documents, max_bytes)
+
     def probability(self, pairs: Iterable[TextPair]) -> Scores:
         """Scores as calibrated probabilities of a match."""
         return (self.calibration or Calibration()).probability(self.score(pairs))
@@ -129,24 +140,18 @@ class Matcher:
 
         Pairs of similar length go together, longest first.
         """
-        query_rows, queries = self._tokenize([q for q, _ in pairs], self.max_query_length)
-        document_rows, documents = self._tokenize([d for _, d in pairs], self.max_document_length)
+        query_rows, queries = self.tokenize([q for q, _ in pairs], self.max_query_length)
+        document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
         yield from self._outputs(queries, documents, query_rows, document_rows)
 
     def by_row(self, queries: Sequence[str], documents: Sequence[str]) -> RowScores:
         """Scores pairs of these texts by their numbers; every distinct text is tokenised once."""
-        query_rows, query_tokens = self._tokenize(queries, self.max_query_length)
-        document_rows, document_tokens = self._tokenize(documents, self.max_document_length)
+        query_rows, query_tokens = self.tokenize(queries, self.max_query_length)
+        document_rows, document_tokens = self.tokenize(documents, self.max_document_length)
 
         def score(query_numbers: Ids, document_numbers: Ids) -> Scores:
-            return self._collect(
-                self._outputs(
-                    query_tokens,
-                    document_tokens,
-                    query_rows[query_numbers],
-                    document_rows[document_numbers],
-                )
-            )
+            rows = query_rows[query_numbers], document_rows[document_numbers]
+            return self._score_rows(query_tokens, document_tokens, *rows)
 
         return score
 
@@ -167,8 +172,59 @@ class Matcher:
         """Open a saved matcher."""
         return folder.load(path)
 
+    @staticmethod
+    def pretrained(name: str | Path) -> "Matcher":
+        """A matcher that needs no training; see `matchwork.rank.pretrained.pretrained`."""
+        from matchwork.rank.pretrained import pretrained
+
+        return pretrained(name)
+
+    @contextmanager
+    def scoring(self) -> Iterator[None]:
+        """The model as it is when used: without dropout, without gradients."""
+        was_training = self.model.training
+        self.model.eval()
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            self.model.train(was_training)
+
+    def tokenize(self, texts: Sequence[str], max_length: int | None) -> tuple[Ids, Tokens]:
+        """Every distinct text once: for each text its row, and the table of rows."""
+        rows: dict[str, int] = {}
+        row_of = [rows.setdefault(text, len(rows)) for text in texts]
+        table = self.tokenizer.encode(list(rows), max_length)
+        self._count_cuts(table.num_cut_texts, table.num_cut_tokens)
+        return np.array(row_of, dtype=np.int64), table.to(self.device)
+
+    def _count_cuts(self, texts: int, tokens: int) -> None:
+        self.truncation = Truncation(self.truncation.texts + texts, self.truncation.tokens + tokens)
+
     def _score_window(self, pairs: Sequence[TextPair], progress: Progress | None) -> Scores:
-        return self._collect(self.outputs(pairs), progress)
+        query_rows, queries = self.tokenize([q for q, _ in pairs], self.max_query_length)
+        document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
+        return self._score_rows(queries, documents, query_rows, document_rows, progress)
+
+    def _score_rows(
+        self,
+        queries: Tokens,
+        documents: Tokens,
+        query_rows: Ids,
+        document_rows: Ids,
+        progress: Progress | None = None,
+    ) -> Scores:
+        """Every distinct pair once, however often it occurs."""
+        keys = query_rows * len(documents.lengths) + document_rows
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        if len(first) == len(keys):
+            outputs = self._outputs(queries, documents, query_rows, document_rows)
+            return self._collect(outputs, progress)
+        outputs = self._outputs(queries, documents, query_rows[first], document_rows[first])
+        scores = self._collect(outputs, progress)
+        if progress:
+            progress(len(keys) - len(first))
+        return scores[place]
 
     def _classify_window(
         self, pairs: Sequence[TextPair], progress: Progress | None
@@ -185,6 +241,9 @@ class Matcher:
         self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
     ) -> Iterator[tuple[Ids, MatchOutput]]:
         lengths = queries.lengths[query_rows], documents.lengths[document_rows]
+        if self.model.pair_room is not None:
+            beyond = np.maximum(sum(lengths) - self.model.pair_room, 0)
+            self._count_cuts(int((beyond > 0).sum()), int(beyond.sum()))
         for batch in batches_by_length(*lengths, *self.batch_limits()):
             yield batch, self._forward(queries, documents, query_rows[batch], document_rows[batch])
 
@@ -209,34 +268,22 @@ class Matcher:
         ordered[np.concatenate(positions)] = found
         return ordered
 
-    def _tokenize(self, texts: Sequence[str], max_length: int | None) -> tuple[Ids, Tokens]:
-        """Every distinct text once: for each text its row, and the table of rows."""
-        rows: dict[str, int] = {}
-        row_of = [rows.setdefault(text, len(rows)) for text in texts]
-        table = self.tokenizer.encode(list(rows), max_length)
-        self.truncation = Truncation(
-            self.truncation.texts + table.num_cut_texts,
-            self.truncation.tokens + table.num_cut_tokens,
-        )
-        return np.array(row_of, dtype=np.int64), table.to(self.device)
-
-    @torch.inference_mode()
     def _forward(
         self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
     ) -> MatchOutput:
         batch = PairBatch(queries.gather(query_rows), documents.gather(document_rows))
-        was_training = self.model.training
-        self.model.eval()
-        try:
+        with self.scoring():
             output: MatchOutput = self.model(batch.to(self.device))
-        finally:
-            self.model.train(was_training)
         return output
 
 
-def query_limit(config: ModelConfig, wanted: int | None = None) -> int | None:
-    """Tokens of a query that are read: as many as wanted, or the model can, if that is fewer."""
-    return min((limit for limit in (wanted, config.max_query_length) if limit), default=None)
+def length_limits(
+    config: ModelConfig, query: int | None = None, document: int | None = None
+) -> tuple[int | None, int | None]:
+    """Tokens of either text that are read: as many as wanted, or the model can, if fewer."""
+    sides = (query, config.max_query_length), (document, config.max_document_length)
+    shorter, longer = (min(filter(None, limits), default=None) for limits in sides)
+    return shorter, longer
 
 
 def _windows(pairs: Iterable[TextPair], window: int) -> Iterator[list[TextPair]]:

@@ -40,6 +40,11 @@ class Sequences:
     def __len__(self) -> int:
         return self.ids.shape[0]
 
+    def shorten(self, lengths: Tensor) -> "Sequences":
+        """Rows cut to these lengths, in a batch of the same shape."""
+        columns = torch.arange(self.mask.shape[1], device=self.mask.device)
+        return Sequences(self.ids, self.mask & (columns < lengths.unsqueeze(1)))
+
     def to(self, device: torch.device | str) -> "Sequences":
         """The same sequences on another device."""
         return Sequences(

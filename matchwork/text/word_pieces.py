@@ -3,9 +3,10 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,16 @@ from matchwork.text.raw import chunks, readable, spans_of
 from matchwork.text.tokenizer import TOKENIZERS, Token
 
 Flags = npt.NDArray[np.bool_]
+Frame = Literal["around", "before", "token"]
+
+
+class PairFrame(NamedTuple):
+    """The special ids around two texts that are read as one, and the type of the second's."""
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    second_type: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +36,14 @@ class WordPieceTokenizerConfig:
     """What counts as a token, and how long a text the transformer can read.
 
     `unit`: every "piece" by itself, or the pieces of a "word" together. `max_positions`: the
-    most pieces of a text, special ones included; None: any number.
+    most pieces of a text, special ones included; None: any number. `frame`: the special pieces
+    stand "around" a text ([CLS] and [SEP]) or only "before" it, unseen by the matcher; or the
+    first one is a "token" of the text and there are no others.
     """
 
     unit: Literal["piece", "word"] = "piece"
     max_positions: int | None = None
+    frame: Frame = "around"
 
 
 @TOKENIZERS.register("word-piece")
@@ -38,8 +52,8 @@ class WordPieceTokenizer:
 
     Where words are the unit, a piece that continues a word has its id plus `vocab_size`: the
     encoder sees from the ids alone which vectors to average. Length limits then count words,
-    what they cut off is counted in pieces. [CLS] and the like are never among the tokens:
-    the encoder puts `frame` around every text.
+    what they cut off is counted in pieces. [CLS] and the like are not among the tokens unless
+    `frame` of the config says so: the encoder puts what is in `frame` around every text.
     """
 
     kind: ClassVar[str] = "word-piece"
@@ -55,7 +69,7 @@ class WordPieceTokenizer:
         self._pieces.no_padding()
         self._pieces.encode_special_tokens = True  # "[SEP]" written in a text is just text
         self._vocab_size = max(self._pieces.get_vocab(with_added_tokens=True).values()) + 1
-        self.frame = self._find_frame()
+        self.frame, self._first = self._find_frame()
         self._max_pieces = self._room_for_text()
 
     @classmethod
@@ -81,7 +95,7 @@ class WordPieceTokenizer:
         cut_texts = 0
         for chunk in chunks(texts):
             for encoding in self._pieces.encode_batch(chunk, add_special_tokens=False):
-                ids = np.array(encoding.ids, dtype=np.int64)
+                ids = np.array([*self._first, *encoding.ids], dtype=np.int64)
                 continues = self._continues(encoding)
                 kept = self._num_kept(continues, max_length)
                 rows.append((ids + self._vocab_size * continues)[:kept])
@@ -95,9 +109,11 @@ class WordPieceTokenizer:
         encoding = self._pieces.encode(readable(text), add_special_tokens=False)
         continues = self._continues(encoding)
         kept = self._num_kept(continues, max_length)
-        spans = spans_of(text, encoding.offsets)[:kept]
+        first = [Token(str(self._pieces.id_to_token(piece)), 0, 0) for piece in self._first]
+        spans = [(0, 0)] * len(first) + spans_of(text, encoding.offsets)
         bounds = np.append(np.flatnonzero(~continues[:kept]), kept).tolist()
-        return [_token(text, spans[i][0], spans[j - 1][1]) for i, j in pairwise(bounds)]
+        tokens = [_token(text, spans[i][0], spans[j - 1][1]) for i, j in pairwise(bounds)]
+        return (first + tokens[len(first) :])[: len(tokens)]
 
     def to_json(self) -> dict[str, Any]:
         """Everything needed to make an equal tokenizer."""
@@ -116,13 +132,39 @@ class WordPieceTokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         return WordPieceTokenizer.from_json, (self.to_json(),)  # the compiled parts do not pickle
 
-    def _find_frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The special ids that the transformer expects before and after a text."""
+    def _find_frame(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]:
+        """The special ids to put before and after a text, and those that are tokens of it."""
         encoding = self._pieces.encode("a")
         special = encoding.special_tokens_mask
         first = special.index(0) if 0 in special else len(special)
         last = first + special.count(0)
-        return tuple(encoding.ids[:first]), tuple(encoding.ids[last:])
+        before, after = tuple(encoding.ids[:first]), tuple(encoding.ids[last:])
+        if self.config.frame == "around":
+            return (before, after), ()
+        if not before:
+            raise ConfigError(
+                f'frame = "{self.config.frame}" needs a special piece such as [CLS] before a '
+                'text, which this tokenizer does not have; use frame = "around"'
+            )
+        return ((before, ()), ()) if self.config.frame == "before" else (((), ()), before)
+
+    @cached_property
+    def pair_frame(self) -> PairFrame:
+        """What the transformer expects around, and between, two texts: `[CLS] a [SEP] b [SEP]`.
+
+        That is what BERT reads, and so is what a tokenizer without a rule for pairs is given.
+        """
+        encoding = self._pieces.encode("a", "a")
+        ids, side = encoding.ids, encoding.sequence_ids
+        first, second = ([i for i, s in enumerate(side) if s == wanted] for wanted in (0, 1))
+        if not first or not second or (len(first) + len(second) == len(ids) and self.frame[1]):
+            return PairFrame(self.frame[0], self.frame[1], self.frame[1], 1)
+        return PairFrame(
+            tuple(ids[: first[0]]),
+            tuple(ids[first[-1] + 1 : second[0]]),
+            tuple(ids[second[-1] + 1 :]),
+            encoding.type_ids[second[0]],
+        )
 
     def _room_for_text(self) -> int | None:
         limit, special = self.config.max_positions, sum(map(len, self.frame))
@@ -134,10 +176,11 @@ class WordPieceTokenizer:
 
     def _continues(self, encoding: tokenizers.Encoding) -> Flags:
         """Which pieces belong to the same word as the piece before."""
-        continues = np.zeros(len(encoding.ids), dtype=np.bool_)
+        first = len(self._first)
+        continues = np.zeros(first + len(encoding.ids), dtype=np.bool_)
         if self.config.unit == "word":
             words = np.array(encoding.word_ids, dtype=np.int64)
-            continues[1:] = words[1:] == words[:-1]
+            continues[first + 1 :] = words[1:] == words[:-1]
         return continues
 
     def _num_kept(self, continues: Flags, max_length: int | None) -> int:

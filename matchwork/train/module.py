@@ -17,7 +17,9 @@ from torch import Tensor
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
 from matchwork.files import write_beside, write_text
-from matchwork.models import MatchModel
+from matchwork.interact import masked_mean
+from matchwork.models import MatchModel, MatchOutput
+from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loader import EpochLoader, TrainBatch
@@ -130,12 +132,24 @@ class TrainingModule(pl.LightningModule):
         if self.model.config.num_classes > 2:
             logits = self.model(batch.pairs).logits.unflatten(0, batch.labels.shape)
             return class_cross_entropy(_at_least_32_bits(logits), batch.labels, batch.mask)
-        if self.settings.negatives == "in-batch":
-            query = self.model.encode(batch.pairs.query)
-            scores = self.model.match_all(query, self.model.encode(batch.pairs.document))
-        else:
-            scores = self.model(batch.pairs).scores.view_as(batch.labels)
-        return self._loss(_at_least_32_bits(scores), batch.labels, batch.mask)
+        output = self._scored(batch.pairs)
+        scores = output.scores.view_as(batch.labels)
+        loss = self._loss(_at_least_32_bits(scores), batch.labels, batch.mask)
+        if output.penalty is None:
+            return loss
+        positive = self.model.config.aux == "positive"
+        counted = batch.mask & (batch.labels > 0) if positive else batch.mask
+        return loss + masked_mean(output.penalty, counted.flatten())
+
+    def _scored(self, pairs: PairBatch) -> MatchOutput:
+        """Every pair, or with in-batch negatives every query with every document."""
+        if self.settings.negatives != "in-batch":
+            output: MatchOutput = self.model(pairs)
+            return output
+        query, document = self.model.encode(pairs.query), self.model.encode(pairs.document)
+        if self.model.config.aux is None:
+            return MatchOutput(self.model.match_all(query, document))
+        return self.model.match(query.repeat_each(len(document)), document.tile(len(query)))
 
     def checkpoint_tensors(self) -> dict[str, Any]:
         """What a checkpoint holds beside the state."""

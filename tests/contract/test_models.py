@@ -10,8 +10,8 @@ from torch import Tensor
 
 from matchwork.config import to_table
 from matchwork.encode import Encoded
-from matchwork.interact import Interaction, WordWeights
-from matchwork.models import MODELS, MatchModel
+from matchwork.interact import Codes, Interaction, WordWeights
+from matchwork.models import MODELS, MatchModel, MatchOutput
 from matchwork.rank import Matcher
 from matchwork.text import PairBatch, Sequences, WordTokenizer
 
@@ -21,8 +21,10 @@ QUERY_LENGTHS, DOCUMENT_LENGTHS = (3, 1, 5, 2), (4, 6, 1, 3)
 
 Make = Callable[..., MatchModel]
 
-assert len(MODELS) >= 3  # a suite over no model would pass
-pytestmark = pytest.mark.parametrize("name", list(MODELS))
+APART = [name for name in MODELS if MODELS[name].model.encodes_apart]
+assert len(APART) >= 3 and len(MODELS) > len(APART)  # a suite over no model would pass
+every_model = pytest.mark.parametrize("name", list(MODELS))
+every_model_on_vectors = pytest.mark.parametrize("name", APART)
 
 
 def encoded(lengths: tuple[int, ...], seed: int) -> Encoded:
@@ -43,10 +45,31 @@ def token_batch(tokenizer: WordTokenizer, pairs: list[tuple[str, str]]) -> PairB
     return PairBatch(query, document)
 
 
+def all_pairs(model: MatchModel, batch: PairBatch) -> Tensor:
+    """Scores of every query with every document."""
+    if model.encodes_apart:
+        return model.match_all(model.encode(batch.query), model.encode(batch.document))
+    rows = torch.arange(len(batch))
+    query, document = rows.repeat_interleave(len(rows)), rows.repeat(len(rows))
+    crossed = PairBatch(
+        Sequences(batch.query.ids[query], batch.query.mask[query]),
+        Sequences(batch.document.ids[document], batch.document.mask[document]),
+    )
+    return model(crossed).scores.view(len(rows), len(rows))
+
+
 def choose(side: Encoded, rows: list[int] | Tensor) -> Encoded:
     return Encoded(side.vectors[rows], side.mask[rows])
 
 
+def learnt_from(output: MatchOutput) -> Tensor:
+    """A number that every part of the model has a say in, penalties included."""
+    scores = output.scores
+    total = (scores * torch.arange(1.0, len(scores) + 1)).sum()
+    return total if output.penalty is None else total + output.penalty.sum()
+
+
+@every_model
 @pytest.mark.parametrize("garbage_id", [1, 3, 10**12, -100])
 def test_padding_ids_change_nothing(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list, garbage_id: int
@@ -63,6 +86,7 @@ def test_padding_ids_change_nothing(
     torch.testing.assert_close(model(wider).scores, model(batch).scores, **EXACT)
 
 
+@every_model_on_vectors
 @pytest.mark.parametrize("garbage", [7.0, -1e30, float("inf"), float("nan")])
 def test_padding_vectors_change_nothing(name: str, tiny_model: Make, garbage: float) -> None:
     model = tiny_model(name).double()
@@ -80,6 +104,7 @@ def test_padding_vectors_change_nothing(name: str, tiny_model: Make, garbage: fl
         torch.testing.assert_close(wider, expected, **EXACT)
 
 
+@every_model_on_vectors
 def test_batch_order_and_batch_mates_change_nothing(name: str, tiny_model: Make) -> None:
     model = tiny_model(name).double()
     query, document = two_sides()
@@ -98,33 +123,36 @@ def test_batch_order_and_batch_mates_change_nothing(name: str, tiny_model: Make)
         torch.testing.assert_close(alone.scores, scores[[row]], **EXACT)
 
 
+@every_model
 def test_every_parameter_gets_a_gradient(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
 ) -> None:
-    model = tiny_model(name).double()
-    scores = model(token_batch(tokenizer, pairs)).scores
-    (scores * torch.arange(1.0, len(scores) + 1)).sum().backward()
+    model = tiny_model(name).double().train()
+    learnt_from(model(token_batch(tokenizer, pairs))).backward()
     for label, parameter in model.named_parameters():
         assert parameter.grad is not None, f"{label} is not part of the score"
         assert torch.isfinite(parameter.grad).all(), label
-        assert parameter.grad.abs().max() > 0, f"{label} gets no gradient"
+        if not label.endswith("key.bias"):  # softmax does not see it
+            assert parameter.grad.abs().max() > 0, f"{label} gets no gradient"
 
 
+@every_model_on_vectors
 def test_padded_inputs_get_exactly_no_gradient(name: str, tiny_model: Make) -> None:
-    model = tiny_model(name).double()
+    model = tiny_model(name).double().train()
     leaves = []
     sides = []
     for side in two_sides():
         leaf = side.vectors.masked_fill(~side.mask.unsqueeze(-1), 3.0).requires_grad_()
         leaves.append((leaf, side.mask))
         sides.append(Encoded(leaf, side.mask))
-    model.match(*sides).scores.sum().backward()
+    learnt_from(model.match(*sides)).backward()
     for leaf, mask in leaves:
         assert leaf.grad is not None
         assert (leaf.grad[~mask] == 0).all()
         assert leaf.grad[mask].abs().max() > 0
 
 
+@every_model
 def test_overfits_a_handful_of_pairs(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
 ) -> None:
@@ -135,7 +163,7 @@ def test_overfits_a_handful_of_pairs(
 
     def solved(margin: float) -> bool:
         with torch.no_grad():
-            table = model.match_all(model.encode(batch.query), model.encode(batch.document))
+            table = all_pairs(model, batch)
         best = table[torch.arange(len(pairs)), wanted]
         others = table.masked_fill(torch.nn.functional.one_hot(wanted).bool(), -torch.inf)
         return bool((best > others.amax(dim=1) + margin).all())
@@ -143,7 +171,7 @@ def test_overfits_a_handful_of_pairs(
     assert not solved(0.0)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(300):
-        table = model.match_all(model.encode(batch.query), model.encode(batch.document))
+        table = all_pairs(model, batch)
         best = table[torch.arange(len(pairs)), wanted][:, None]
         hinge = (0.2 - best + table).clamp_min(0.0)
         loss = hinge.masked_fill(torch.nn.functional.one_hot(wanted).bool(), 0.0).sum()
@@ -155,6 +183,7 @@ def test_overfits_a_handful_of_pairs(
     assert solved(0.1)
 
 
+@every_model
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_save_and_load_is_equal_to_the_last_bit(
     name: str, tiny_matcher: Callable[..., Matcher], pairs: list, tmp_path, dtype: torch.dtype
@@ -176,12 +205,14 @@ def test_save_and_load_is_equal_to_the_last_bit(
     }
 
 
+@every_model
 def test_config_survives_json(name: str) -> None:
     config = MODELS[name].config({})
     table = json.loads(json.dumps(to_table(config)))
     assert MODELS[name].config(table) == config
 
 
+@every_model
 def test_same_seed_same_weights_and_scores(
     name: str, tiny_matcher: Callable[..., Matcher], pairs: list
 ) -> None:
@@ -192,6 +223,7 @@ def test_same_seed_same_weights_and_scores(
     assert np.array_equal(first.score(pairs), first.score(pairs))
 
 
+@every_model_on_vectors
 def test_evidence_has_the_shape_of_the_texts(name: str, tiny_model: Make) -> None:
     query, document = two_sides()
     evidence = tiny_model(name).double().match(query, document).evidence
@@ -202,6 +234,11 @@ def test_evidence_has_the_shape_of_the_texts(name: str, tiny_model: Make) -> Non
         if isinstance(table, Interaction):
             assert table.values.shape == (len(query), widths["query"], widths["document"]), label
             assert torch.equal(table.mask, cells), label
+        elif isinstance(table, Codes):
+            side = query if table.side == "query" else document
+            assert torch.equal(table.mask, side.mask), label
+            assert table.before.shape == table.after.shape
+            assert torch.isfinite(table.before).all() and torch.isfinite(table.after).all()
         else:
             assert isinstance(table, WordWeights)
             assert table.values.shape == (len(query), widths[table.side]), label
@@ -211,23 +248,25 @@ def test_evidence_has_the_shape_of_the_texts(name: str, tiny_model: Make) -> Non
         assert torch.isfinite(table.values).all(), label
 
 
+@every_model
 @pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (0, 0)])
 def test_empty_texts_have_a_finite_score(
     name: str, tiny_model: Make, lengths: tuple[int, int]
 ) -> None:
-    model = tiny_model(name).double()
+    model = tiny_model(name).double().train()
     sides = []
     for length in lengths:
         ids = torch.tensor([[2, 3, 4], [5, 2, 3]])
         mask = torch.tensor([[True] * 3, [True] * length + [False] * (3 - length)])
         sides.append(Sequences(ids, mask))
-    scores = model(PairBatch(*sides)).scores
-    assert torch.isfinite(scores).all()
-    scores.sum().backward()
+    output = model(PairBatch(*sides))
+    assert torch.isfinite(output.scores).all()
+    learnt_from(output).backward()
     for label, parameter in model.named_parameters():
         assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), label
 
 
+@every_model
 def test_empty_texts_through_the_matcher(
     name: str, tiny_matcher: Callable[..., Matcher], pairs: list
 ) -> None:
@@ -239,6 +278,7 @@ def test_empty_texts_through_the_matcher(
     np.testing.assert_allclose(scores[[1, 4]], expected, rtol=1e-5, atol=1e-6)
 
 
+@every_model
 def test_precision_follows_the_weights(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
 ) -> None:
@@ -248,6 +288,7 @@ def test_precision_follows_the_weights(
     torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-4)
 
 
+@every_model
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_mixed_precision_stays_close_and_finite(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list, dtype: torch.dtype
@@ -261,6 +302,7 @@ def test_mixed_precision_stays_close_and_finite(
     assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
 
 
+@every_model_on_vectors
 def test_forward_is_encode_then_match(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
 ) -> None:
@@ -273,6 +315,7 @@ def test_forward_is_encode_then_match(
     assert output.evidence.keys() == apart.evidence.keys()
 
 
+@every_model_on_vectors
 def test_match_all_is_every_pair(name: str, tiny_model: Make) -> None:
     model = tiny_model(name).double()
     query, document = encoded((3, 1, 5), seed=3), encoded((4, 6), seed=4)
@@ -284,5 +327,6 @@ def test_match_all_is_every_pair(name: str, tiny_model: Make) -> None:
             torch.testing.assert_close(table[i, j], one[0], **EXACT)
 
 
+@every_model
 def test_training_defaults_are_plain_values(name: str) -> None:
     json.dumps(dict(MODELS[name].model.training_defaults))

@@ -34,7 +34,7 @@ def test_a_complete_recipe(write_recipe):
         ("text.stemm=english", r"section \[text\]: unknown key 'stemm'; did you mean 'stem'"),
         ("run.seed=1", r"section \[run\]: unknown key 'seed'; did you mean 'seeds'"),
         ("model.name=bga", "no model named 'bga'; did you mean 'bag'"),
-        ("model.name=7", r"section \[model\]: key 'name' is missing; known: bag"),
+        ("model.name=7", r"section \[model\]: key 'name' is missing; known: addax"),
         ("train.max_epochs=few", r"section \[train\]: max_epochs = 'few'"),
         ("train.learning_rate=fast", r"section \[train\]: learning_rate = 'fast'"),
         ("train.loss=hing", r"section \[train\]: loss = 'hing'.*'hinge'"),

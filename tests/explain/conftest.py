@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from glacier_pair import DOCUMENT, QUERY, tokens_of
+from tiny_transformers import tiny_encoder
 
-from matchwork.encode import WordEmbedding
+from matchwork.encode import Encoder, WordEmbedding
 from matchwork.explain import Explanation, WordWeight
 from matchwork.models import MODELS
 from matchwork.rank import Matcher
@@ -26,8 +27,10 @@ def make_matcher() -> MakeMatcher:
         torch.manual_seed(0)
         config = WordTokenizerConfig(bigrams=bigrams)
         tokenizer = WordTokenizer.fit([QUERY, DOCUMENT], config=config, min_bigram_count=1)
-        encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=16)
         entry = MODELS[name]
+        encoder: Encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=16)
+        if not entry.model.encodes_apart:
+            encoder = tiny_encoder(tokenizer.vocab_size, dim=16)
         return Matcher(
             tokenizer,
             entry.model(entry.config({}), encoder),

@@ -1,0 +1,1 @@
+"""Interfaces of other libraries, so that existing code swaps one import."""

@@ -1,0 +1,218 @@
+"""The `CrossEncoder` of sentence-transformers, with any of our matchers behind it.
+
+Same arguments, same results; sentence-transformers itself need not be installed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from matchwork.encode.pretrained import model_folder, optional_settings
+from matchwork.errors import ConfigError, DataError
+from matchwork.models import CrossEncoder as CrossEncoderModel
+from matchwork.ordering import order
+from matchwork.rank import Matcher
+
+Activation: TypeAlias = Callable[[Tensor], Tensor]
+
+
+class CrossEncoder:
+    """Scores pairs of texts and ranks documents for a query.
+
+    `model_name_or_path` is whatever `Matcher.pretrained` opens: a cross-encoder or bi-encoder
+    of sentence-transformers, "minilm-maxsim", the folder of a matcher; or a `Matcher`.
+    Scores go through `activation_fn`: by default what the model's own folder says, else the
+    calibration of a calibrated matcher, else a sigmoid for cross-encoders and nothing for others.
+    `max_length` counts the pieces that are read at once, special ones included.
+    """
+
+    def __init__(
+        self,
+        model_name_or_path: str | Path | Matcher,
+        *,
+        device: str | None = None,
+        max_length: int | None = None,
+        activation_fn: Activation | None = None,
+    ) -> None:
+        opened = isinstance(model_name_or_path, Matcher)
+        self.matcher = (
+            model_name_or_path
+            if isinstance(model_name_or_path, Matcher)
+            else Matcher.pretrained(model_name_or_path)
+        )
+        if max_length is not None:
+            _limit(self.matcher, max_length)
+        if device or (not opened and torch.cuda.is_available()):
+            self.matcher.to(device or "cuda")
+        self.activation_fn = activation_fn or _default_activation(self.matcher, model_name_or_path)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.matcher.device
+
+    @property
+    def num_labels(self) -> int:
+        """One: how well the texts match."""
+        return 1
+
+    def predict(
+        self,
+        inputs: Sequence[Any] | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        activation_fn: Activation | None = None,
+        apply_softmax: bool | None = False,
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: str | None = None,
+        pool: None = None,
+        chunk_size: int | None = None,
+        *,
+        sentences: Sequence[Any] | None = None,
+    ) -> Any:
+        """A score per pair: an array, a tensor or a list of tensors; of a single pair, a number.
+
+        `sentences` is what older versions called `inputs`. `apply_softmax` is for several labels
+        and changes nothing here, nor does `chunk_size` without a pool of processes.
+        """
+        _refuse(prompt_name=prompt_name, prompt=prompt, pool=pool)
+        inputs = sentences if inputs is None else inputs
+        if inputs is None:
+            raise ConfigError("predict needs pairs of texts, got none")
+        if device:
+            self.matcher.to(device)
+        inputs = inputs.tolist() if isinstance(inputs, np.ndarray) else inputs
+        alone = len(inputs) > 0 and isinstance(inputs[0], str)
+        pairs = [_pair(number, each) for number, each in enumerate([inputs] if alone else inputs)]
+        scores = self._scores(pairs, batch_size, bool(show_progress_bar), activation_fn)
+        found: Any = scores
+        if not convert_to_tensor:
+            found = scores.cpu().numpy() if convert_to_numpy else list(scores)
+        return found[0] if alone else found
+
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        top_k: int | None = None,
+        return_documents: bool = False,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        activation_fn: Activation | None = None,
+        device: str | None = None,
+        pool: None = None,
+        chunk_size: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """`corpus_id`, `score` and, if asked for, `text` of the documents, best first."""
+        scores = self.predict(
+            [(query, document) for document in documents],
+            prompt_name,
+            prompt,
+            batch_size,
+            show_progress_bar,
+            activation_fn,
+            convert_to_tensor=True,
+            device=device,
+            pool=pool,
+            chunk_size=chunk_size,
+        ).tolist()
+        results = []
+        for place in order(scores)[:top_k].tolist():
+            results.append({"corpus_id": place, "score": scores[place]})
+            if return_documents:
+                results[-1]["text"] = documents[place]
+        return results
+
+    def _scores(
+        self,
+        pairs: list[tuple[str, str]],
+        batch_size: int,
+        show_progress: bool,
+        activation: Activation | None,
+    ) -> Tensor:
+        if batch_size < 1:
+            raise ConfigError(f"batch_size must be at least 1, got {batch_size}")
+        self.matcher.max_pairs = batch_size
+        with _progress(len(pairs), show_progress) as advance:
+            scores = self.matcher.score(pairs, advance)
+        column = torch.from_numpy(scores.astype(np.float32)).to(self.device).unsqueeze(-1)
+        with torch.inference_mode():
+            return (activation or self.activation_fn)(column).squeeze(-1)
+
+
+def _pair(number: int, pair: Any) -> tuple[str, str]:
+    if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+        raise DataError(f"pair number {number} is not two texts: {pair!r}")
+    query, document = pair
+    return query, document
+
+
+def _refuse(**options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ConfigError(f"{name} = {value!r} is not supported; leave it out")
+
+
+def _limit(matcher: Matcher, max_length: int) -> None:
+    """Of a pair that is read as one, both texts together; else each of them."""
+    encoder = matcher.model.encoder
+    if isinstance(matcher.model, CrossEncoderModel):
+        encoder.config = replace(encoder.config, max_positions=max_length)
+    else:
+        matcher.max_query_length = matcher.max_document_length = max_length
+
+
+def _default_activation(matcher: Matcher, name: str | Path | Matcher) -> Activation:
+    calibration = matcher.calibration
+    if calibration is not None:
+        slope, intercept = calibration.slope, calibration.intercept
+        return lambda scores: torch.sigmoid(slope * scores + intercept)
+    if not isinstance(matcher.model, CrossEncoderModel):
+        return nn.Identity()
+    found = None if isinstance(name, Matcher) else _written_activation(model_folder(name))
+    return found or nn.Sigmoid()
+
+
+def _written_activation(folder: Path) -> Activation | None:
+    """What the folder of a cross-encoder names, in any of the places where versions wrote it."""
+    config = optional_settings(folder / "config.json")
+    path = (
+        optional_settings(folder / "config_sentence_transformers.json").get("activation_fn")
+        or (config.get("sentence_transformers") or {}).get("activation_fn")
+        or config.get("sbert_ce_default_activation_function")
+    )
+    if path is None:
+        return None
+    start, _, name = str(path).rpartition(".")
+    kind = getattr(nn, name, None) if start.startswith("torch.nn") else None
+    if not isinstance(kind, type) or not issubclass(kind, nn.Module):
+        raise DataError(
+            f"the activation {path!r} is not one of torch.nn, and foreign code is never run; give "
+            "activation_fn",
+            path=folder,
+        )
+    activation: Activation = kind()
+    return activation
+
+
+@contextmanager
+def _progress(total: int, shown: bool) -> Iterator[Callable[[int], None] | None]:
+    if not shown:
+        yield None
+        return
+    from rich.progress import Progress
+
+    with Progress() as progress:
+        task = progress.add_task("Scoring", total=total)
+        yield lambda done: progress.advance(task, done)

@@ -1,0 +1,98 @@
+"""Gates and codes of words as colours."""
+
+from typing import TYPE_CHECKING, Any
+
+from matchwork.explain.codes import PARTS
+from matchwork.explain.explanation import Explanation, Side
+from matchwork.explain.heat_maps import CELL, MAX_WORDS, colour_scale, word_axis
+from matchwork.explain.titles import evidence_title
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from matchwork.explain.drawing import Chart
+
+COLUMN = 4  # pixels: a value of a code needs no label
+_HEADINGS = {"before": "before", "codes": "code", "after": "restored"}
+
+
+def code_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart | None":
+    """Words by values: before hashing, as codes, and restored; None without codes.
+
+    Before and after share one scale of colours.
+    """
+    import altair as alt
+
+    maps = explanation.codes
+    if maps is None or not len(maps.before):
+        return None
+    words = [token.text for token in explanation.tokens(maps.side)][:max_words]
+    vectors = colour_scale([maps.before, maps.after])
+    panels = []
+    for name in PARTS:
+        values = getattr(maps, name)[: len(words)]
+        cells: list[dict[str, Any]] = [
+            {"w": row, "c": column, "word": words[row], "value": float(value)}
+            for row, line in enumerate(values)
+            for column, value in enumerate(line)
+        ]
+        scale = colour_scale([maps.codes]) if name == "codes" else vectors
+        panels.append(
+            alt.Chart(alt.InlineData(values=cells))
+            .mark_rect()
+            .encode(
+                x=alt.X("c:O", axis=None),
+                y=alt.Y("w:O", title=None, axis=word_axis(words) if name == "before" else None),
+                color=alt.Color("value:Q", title=None, scale=scale),
+                tooltip=["word:N", alt.Tooltip("value:Q", format=".4f")],
+            )
+            .properties(
+                width=alt.Step(COLUMN),
+                height=alt.Step(CELL),
+                title=alt.TitleParams(_HEADINGS[name], fontSize=12),
+            )
+        )
+    notes = [
+        f"the {maps.before.shape[1]} of {maps.widths[0]} values and {maps.codes.shape[1]} of "
+        f"{maps.widths[1]} bits that differ most between words"
+    ]
+    if len(words) < len(maps.before):
+        notes.append(f"the first {len(words)} of {len(maps.before)} words")
+    title = alt.TitleParams(f"What denoising keeps of each {maps.side} word", subtitle=notes)
+    strip: Chart = alt.hconcat(*panels, spacing=14).resolve_scale(color="independent")
+    return strip.properties(title=title)
+
+
+def word_gates(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart | None":
+    """The gates of every word of both sides, from 0 to 1; None where there are none."""
+    import altair as alt
+
+    sides: tuple[Side, Side] = ("query", "document")
+    charts = [_gates_of(explanation, side, max_words) for side in sides if explanation.gates(side)]
+    if not charts:
+        return None
+    chart: Chart = alt.vconcat(*charts, spacing=14)
+    return chart.properties(title="How much each word takes from the other text")
+
+
+def _gates_of(explanation: Explanation, side: Side, max_words: int) -> "alt.Chart":
+    import altair as alt
+
+    words = [token.text for token in explanation.tokens(side)][:max_words]
+    cells: list[dict[str, Any]] = [
+        {"gate": evidence_title(name), "w": place, "word": words[place], "value": float(value)}
+        for name, values in explanation.gates(side).items()
+        for place, value in enumerate(values[:max_words])
+    ]
+    chart: alt.Chart = (
+        alt.Chart(alt.InlineData(values=cells))
+        .mark_rect()
+        .encode(
+            x=alt.X("w:O", title=None, axis=word_axis(words, labelAngle=-60)),
+            y=alt.Y("gate:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False)),
+            color=alt.Color("value:Q", title=None, scale=alt.Scale(scheme="blues", domain=[0, 1])),
+            tooltip=["word:N", "gate:N", alt.Tooltip("value:Q", format=".4f")],
+        )
+        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
+    )
+    return chart

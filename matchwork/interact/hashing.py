@@ -1,0 +1,86 @@
+"""Hashing auto-encoder: token vectors through a bottle-neck of bits, and back."""
+
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from matchwork.interact.small_linear import SPREAD, small_linear
+
+Reduction = Literal["sum", "mean"]
+
+
+class Hashed(NamedTuple):
+    """Codes (batch, tokens, bits), what is read back from them, and the two errors (batch,).
+
+    `soft` codes lie between -1 and 1 and can be trained through; `hard` ones are -1 or 1.
+    """
+
+    soft: Tensor
+    hard: Tensor
+    restored: Tensor
+    code_error: Tensor
+    restored_error: Tensor
+
+
+class HashingDenoiser(nn.Module):
+    """Three layers to `bits` and three back, by default with the same weights transposed.
+
+    Works in 32 bits at least: a sign is decided close to zero.
+    """
+
+    def __init__(
+        self, dim: int, bits: int, *, alpha: float, tied: bool, reduction: Reduction
+    ) -> None:
+        super().__init__()
+        self.alpha, self.reduction = alpha, reduction
+        widths = [dim, dim // 2, dim // 2, bits]
+        layers = list(pairwise(widths))
+        self.encoder = nn.ModuleList(small_linear(wide, narrow) for wide, narrow in layers)
+        self.biases = nn.ParameterList(torch.zeros(wide) for wide, _ in reversed(layers))
+        if not tied:
+            self.weights = nn.ParameterList(
+                SPREAD * torch.randn(wide, narrow) for wide, narrow in reversed(layers)
+            )
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Hashed:
+        """Codes and errors of (batch, tokens, dim); padding adds to no error."""
+        with torch.autocast(vectors.device.type, enabled=False):
+            vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
+            signal = self.encode(vectors)
+            soft = torch.tanh(self.alpha * signal)
+            hard = torch.where(signal >= 0, 1.0, -1.0).to(signal.dtype)
+            restored = self.decode(soft)
+            return Hashed(
+                soft,
+                hard,
+                restored,
+                self._error(soft - hard, mask),
+                self._error(restored - vectors, mask),
+            )
+
+    def encode(self, vectors: Tensor) -> Tensor:
+        """Values in (-1, 1), whose signs are the code."""
+        first, second, third = self.encoder
+        return torch.tanh(third(torch.relu(second(torch.tanh(first(vectors))))))
+
+    def decode(self, codes: Tensor) -> Tensor:
+        """Vectors from codes; the last layer is linear because vectors have no bound."""
+        first, second, third = zip(self._decoder_weights(), self.biases, strict=True)
+        hidden = torch.tanh(functional.linear(codes, *first))
+        return functional.linear(torch.relu(functional.linear(hidden, *second)), *third)
+
+    def _decoder_weights(self) -> list[Tensor]:
+        if hasattr(self, "weights"):
+            return list(self.weights)
+        first, second, third = (layer.get_parameter("weight").mT for layer in self.encoder)
+        return [third, second, first]
+
+    def _error(self, difference: Tensor, mask: Tensor) -> Tensor:
+        """Squares of the real tokens of every text, added up or averaged."""
+        squares = difference.square().sum(dim=-1).masked_fill(~mask, 0.0).sum(dim=-1)
+        if self.reduction == "sum":
+            return squares
+        return squares / (mask.sum(dim=-1).clamp_min(1) * difference.shape[-1])

@@ -1,0 +1,72 @@
+"""MAG cell: cross attention whose likeness and divergence pass through gates (ADDAX, eq. 3-13)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from matchwork.interact.masked import masked_softmax
+from matchwork.interact.small_linear import SPREAD, small_linear
+
+
+class MagOutput(NamedTuple):
+    """New vectors (batch, own, dim) and the gates that made them.
+
+    `element_gate` (batch, own, dim) chooses between what the other text says and how far a token
+    is from it, value by value; `token_gate` (batch, own) the same for whole tokens.
+    """
+
+    vectors: Tensor
+    element_gate: Tensor
+    token_gate: Tensor
+
+
+class MagCell(nn.Module):
+    """One side's tokens seen through those of the other, of which there are at most `length`.
+
+    The gates read the raw scores by position: row j of `weight` and entry j of `token_weight`
+    belong to token j of the other text.
+    """
+
+    def __init__(
+        self, dim: int, length: int, *, highway: bool, dropout: float, gate_bias: float
+    ) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(length, dim))
+        self.bias = nn.Parameter(torch.zeros(dim))
+        self.token_weight = nn.Parameter(torch.empty(length))
+        self.token_bias = nn.Parameter(torch.zeros(()))
+        for parameter in (self.weight, self.token_weight):  # raw scores are large: gates near 0.5
+            nn.init.normal_(parameter, std=SPREAD / length**0.5)
+        self.dropout = nn.Dropout(dropout)
+        if highway:
+            self.transform = small_linear(2 * dim, 2 * dim)
+            self.gate = small_linear(2 * dim, 2 * dim, bias=gate_bias)
+            self.output = small_linear(2 * dim, dim)
+
+    def forward(self, own: Tensor, other: Tensor, scores: Tensor, mask: Tensor) -> MagOutput:
+        """`scores` and `mask` are (batch, own, other); scores are 0 at padding.
+
+        Zero, not minus infinity: what the gates read is then the same however far texts are padded.
+        """
+        length = scores.shape[-1]
+        attended = attend(other, scores, mask)
+        element_gate = torch.sigmoid(scores @ self.weight[:length] + self.bias)
+        token_gate = torch.sigmoid(scores @ self.token_weight[:length] + self.token_bias)
+        p = token_gate.unsqueeze(-1)
+        alike = p * attended * element_gate
+        apart = (1 - p) * (own - attended) * (1 - element_gate)
+        if hasattr(self, "transform"):
+            vectors = self.output(self._highway(self.dropout(torch.cat([alike, apart], dim=-1))))
+        else:
+            vectors = self.dropout(alike + apart)
+        return MagOutput(vectors, element_gate, token_gate)
+
+    def _highway(self, joined: Tensor) -> Tensor:
+        gate = torch.sigmoid(self.gate(joined))
+        return (1 - gate) * joined + gate * torch.relu(self.transform(joined))
+
+
+def attend(other: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
+    """For every own token the mean of the other text's, weighted by the softmax of its scores."""
+    return masked_softmax(scores, mask).to(other.dtype) @ other

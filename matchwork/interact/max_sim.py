@@ -1,0 +1,40 @@
+"""MaxSim: every query token is answered by the document token most like it."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from matchwork.interact.masked import masked_best
+from matchwork.interact.similarity import cosine_table
+
+
+class MaxSim(NamedTuple):
+    """Scores (batch,), sums of the values (batch, query) of each query token's best cosine.
+
+    `places` says which document token that was, -1 where there is no token; `table` holds all
+    cosines, (batch, query, document), and `mask` which of them are between tokens.
+    """
+
+    scores: Tensor
+    values: Tensor
+    places: Tensor
+    table: Tensor
+    mask: Tensor
+
+    def alignment(self) -> Tensor:
+        """The table with nothing but the best cosine of every query token: adds up to the score."""
+        places = self.places.unsqueeze(-1).clamp_min(0)
+        return torch.zeros_like(self.table).scatter(-1, places, self.values.unsqueeze(-1))
+
+
+def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: Tensor) -> MaxSim:
+    """Sum over query tokens of the largest cosine with any document token.
+
+    Vectors are (batch, tokens, dim), masks (batch, tokens). Padding is left out of the maximum,
+    not set to 0, which would beat the cosines of texts that have nothing in common.
+    """
+    mask = query_mask.unsqueeze(-1) & document_mask.unsqueeze(-2)
+    table = cosine_table(query, document)
+    values, places = masked_best(table, mask)
+    return MaxSim(values.sum(dim=-1), values, places, table, mask)

@@ -1,0 +1,104 @@
+"""Bi-encoder: one vector per text, compared by their cosine.
+
+Reimers and Gurevych, Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks, EMNLP 2019,
+arXiv:1908.10084. Documents can be encoded once and kept (`Matcher.index`). As in that paper's
+library, the mean is over all tokens that the transformer reads, [CLS] and [SEP] included.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from matchwork.encode import Encoded, Encoder
+from matchwork.errors import ConfigError
+from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+
+EPSILON = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiEncoderConfig(ModelConfig):
+    """How token vectors become one, how two of them are compared, and a factor of the score.
+
+    `scale` lets a softmax over candidates be sharp; training moves it.
+    """
+
+    pooling: Literal["mean", "cls"] = "mean"
+    similarity: Literal["cosine", "dot"] = "cosine"
+    scale: float = 20.0
+
+    def __post_init__(self) -> None:
+        if self.scale <= 0:
+            raise ConfigError(f"scale must be positive, got {self.scale}")
+
+
+@register("bi-encoder")
+class BiEncoder(MatchModel):
+    """Score = scale * cos(vector of the query, vector of the document)."""
+
+    Config: ClassVar[type[ModelConfig]] = BiEncoderConfig
+    config: BiEncoderConfig
+    training_defaults: ClassVar[dict[str, Any]] = {
+        "loss": "softmax",
+        "negatives": "in-batch",
+        "optimizer": "adamw",
+        "learning_rate": 2e-5,
+        "schedule": "linear",
+        "warmup": 0.1,
+    }
+
+    def __init__(self, config: BiEncoderConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.log_scale = nn.Parameter(torch.tensor(float(config.scale)).log())
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """Row by row; the evidence is made when somebody looks."""
+        q, d = self._vector(query), self._vector(document)
+        scale = self.log_scale.exp()
+        evidence = LazyMapping(lambda: self._evidence(query, document, scale))
+        return MatchOutput(scale * (q * d).sum(dim=-1), evidence)
+
+    def match_all(self, query: Encoded, document: Encoded) -> Tensor:
+        """One matrix product instead of all pairs."""
+        return self.log_scale.exp() * self._vector(query) @ self._vector(document).T
+
+    def condense(self, text: Encoded) -> Encoded:
+        """The one vector that stands for the text, as a text of one token."""
+        vector = self._pool(text).unsqueeze(1)
+        return Encoded(vector, torch.ones_like(vector[..., 0], dtype=torch.bool))
+
+    def _vector(self, text: Encoded) -> Tensor:
+        vector = self._pool(text)
+        if self.config.similarity == "dot":
+            return vector
+        return vector / row_lengths(vector).clamp_min(EPSILON).unsqueeze(-1)
+
+    def _pool(self, text: Encoded) -> Tensor:
+        frame = _frame(text)
+        if self.config.pooling == "cls":
+            return torch.cat([frame, text.vectors], dim=1)[:, 0]
+        total = text.vectors.sum(dim=1) + frame.sum(dim=1)
+        return total / _num_tokens(text, frame).unsqueeze(-1)
+
+    def _evidence(self, query: Encoded, document: Encoded, scale: Tensor) -> dict[str, Interaction]:
+        """Of means, what each pair of tokens adds to the score; special tokens add the rest."""
+        alike = cosine(query, document)
+        if self.config.pooling == "cls":
+            return {"similarity": alike}
+        for text in (query, document):
+            scale = scale / _num_tokens(text, _frame(text))
+            if self.config.similarity == "cosine":
+                scale = scale / row_lengths(self._pool(text)).clamp_min(EPSILON)
+        shares = scale[:, None, None] * (query.vectors @ document.vectors.transpose(1, 2))
+        return {"contribution": Interaction(shares, alike.mask)}
+
+
+def _frame(text: Encoded) -> Tensor:
+    return text.vectors[:, :0] if text.frame is None else text.frame
+
+
+def _num_tokens(text: Encoded, frame: Tensor) -> Tensor:
+    return (text.mask.sum(dim=1) + frame.shape[1]).clamp_min(1)

@@ -1,0 +1,77 @@
+"""ColBERT: every query token looks for the document token most like it.
+
+Khattab and Zaharia, ColBERT: Efficient and Effective Passage Search via Contextualized Late
+Interaction over BERT, SIGIR 2020, arXiv:2004.12832. Departures: special tokens are read but not
+matched, queries are not padded with [MASK], and the projection to fewer dimensions is optional,
+so that an encoder can be used without any training. Documents can be encoded once and kept
+(`Matcher.index`).
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+
+from matchwork.encode import Encoded, Encoder
+from matchwork.errors import ConfigError
+from matchwork.interact import Interaction, LazyEvidence, LazyMapping, WordWeights, max_sim
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.text import Sequences
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColBERTConfig(ModelConfig):
+    """Width of the token vectors (None: that of the encoder), and a factor of the score.
+
+    The paper projects to `dim` = 128. `scale` lets a softmax over candidates be sharper or
+    softer; training moves it.
+    """
+
+    dim: int | None = None
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.dim is not None and self.dim < 1:
+            raise ConfigError(f"dim must be at least 1, got {self.dim}")
+        if self.scale <= 0:
+            raise ConfigError(f"scale must be positive, got {self.scale}")
+
+
+@register("colbert")
+class ColBERT(MatchModel):
+    """Score = scale * sum over query tokens of the largest cosine with a document token."""
+
+    Config: ClassVar[type[ModelConfig]] = ColBERTConfig
+    config: ColBERTConfig
+    training_defaults: ClassVar[dict[str, Any]] = {
+        "loss": "softmax",
+        "negatives": "in-batch",
+        "optimizer": "adamw",
+        "learning_rate": 2e-5,
+        "schedule": "linear",
+        "warmup": 0.1,
+    }
+
+    def __init__(self, config: ColBERTConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.log_scale = nn.Parameter(torch.tensor(float(config.scale)).log())
+        self.projection: nn.Module = nn.Identity()
+        if config.dim is not None:
+            self.projection = nn.Linear(encoder.dim, config.dim, bias=False)
+
+    def encode(self, sequences: Sequences) -> Encoded:
+        """Token ids to the vectors that are matched."""
+        encoded = super().encode(sequences)
+        return Encoded(self.projection(encoded.vectors), encoded.mask, encoded.ids)
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """MaxSim; the evidence is all cosines, and the best one of every query token."""
+        found = max_sim(query.vectors, document.vectors, query.mask, document.mask)
+        evidence: LazyEvidence = LazyMapping(
+            lambda: {
+                "similarity": Interaction(found.table, found.mask),
+                "query_agreement": WordWeights(found.values, query.mask, "query"),
+            }
+        )
+        return MatchOutput(self.log_scale.exp() * found.scores, evidence)

@@ -1,0 +1,93 @@
+"""Cross-encoder: both texts in one sequence, `[CLS] query [SEP] document [SEP]`.
+
+Nogueira and Cho, Passage Re-ranking with BERT, 2019, arXiv:1901.04085. Every layer of the
+transformer sees both texts, which makes it the strongest way to use one and the slowest: no
+document can be encoded before its query is known.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NoReturn
+
+from torch import Tensor, nn
+
+from matchwork.encode import Encoded, Encoder, TransformerEncoder
+from matchwork.errors import ConfigError
+from matchwork.interact import Interaction, LazyMapping, cosine
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.text import PairBatch, Sequences
+
+_ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossEncoderConfig(ModelConfig):
+    """The relevance head: a dense layer on the vector of [CLS], its activation, dropout."""
+
+    activation: Literal["tanh", "relu", "gelu"] = "tanh"
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+
+
+@register("cross-encoder")
+class CrossEncoder(MatchModel):
+    """Score = v . activation(W [CLS] + b) + c, the logit of "relevant"."""
+
+    Config: ClassVar[type[ModelConfig]] = CrossEncoderConfig
+    config: CrossEncoderConfig
+    encoder: TransformerEncoder
+    encodes_apart: ClassVar[bool] = False
+    training_defaults: ClassVar[dict[str, Any]] = {
+        "loss": "cross-entropy",
+        "negatives": "labelled",
+        "optimizer": "adamw",
+        "learning_rate": 3e-5,
+        "schedule": "linear",
+        "warmup": 0.1,
+        "max_epochs": 4,
+    }
+
+    def __init__(self, config: CrossEncoderConfig, encoder: Encoder) -> None:
+        if not isinstance(encoder, TransformerEncoder):
+            raise ConfigError(
+                "a cross-encoder lets the words of two texts see each other, which only a "
+                f'transformer does, not {encoder.kind!r}; use vectors.source = "transformer"'
+            )
+        super().__init__(config, encoder)
+        self.dense = nn.Linear(encoder.dim, encoder.dim)
+        self.activation = _ACTIVATIONS[config.activation]()
+        self.dropout = nn.Dropout(config.dropout)
+        self.output = nn.Linear(encoder.dim, 1)
+
+    @property
+    def pair_room(self) -> int | None:
+        """What the positions of the transformer leave for both texts."""
+        return self.encoder.pair_room
+
+    def forward(self, batch: PairBatch) -> MatchOutput:
+        """Read both texts at once.
+
+        The evidence is how alike their token vectors are after that, not what the score is
+        made of: the head sees [CLS] alone.
+        """
+        joined = self.encoder.join(batch.query, batch.document)
+        hidden = self.dropout(self.activation(self.dense(joined.first)))
+        scores: Tensor = self.output(hidden).squeeze(-1)
+        return MatchOutput(scores, LazyMapping(lambda: _alike(joined.query, joined.document)))
+
+    def encode(self, sequences: Sequences) -> NoReturn:
+        """Not offered."""
+        raise ConfigError(
+            "a cross-encoder reads both texts at once and encodes neither by itself: it has no "
+            "in-batch negatives and no index of documents; use bi-encoder or colbert for those"
+        )
+
+    def match(self, query: Encoded, document: Encoded) -> NoReturn:
+        """Not offered."""
+        raise ConfigError("a cross-encoder reads texts, not vectors; call it with a PairBatch")
+
+
+def _alike(query: Encoded, document: Encoded) -> dict[str, Interaction]:
+    return {"similarity": cosine(query, document)}

@@ -1,0 +1,208 @@
+"""Matchers that need no training, from models that others have trained.
+
+Folders of the sentence-transformers library give the scores that it gives; of a cross-encoder
+the logits, before any activation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from matchwork.encode import TransformerEncoder, load_transformer
+from matchwork.encode.pretrained import (
+    model_folder,
+    optional_settings,
+    read_network,
+    token_inputs,
+    transformer_folder,
+    wrap_network,
+)
+from matchwork.errors import DataError
+from matchwork.files import read_json
+from matchwork.models import (
+    BiEncoder,
+    BiEncoderConfig,
+    ColBERT,
+    ColBERTConfig,
+    CrossEncoder,
+    CrossEncoderConfig,
+)
+from matchwork.rank.matcher import Matcher
+from matchwork.text import WordPieceTokenizer
+
+MAXSIM, COSINE = "-maxsim", "-cosine"
+_MODE = "pooling_mode_"  # of older versions: a key for every mode
+_POOLING: dict[str, Literal["mean", "cls"]] = {
+    "mean": "mean",
+    "cls": "cls",
+    f"{_MODE}mean_tokens": "mean",
+    f"{_MODE}cls_token": "cls",
+}
+_NO_LIMIT = 10**9  # what the transformers library writes where there is none is larger still
+_Loaded = tuple[WordPieceTokenizer, TransformerEncoder]
+
+
+@dataclass(frozen=True)
+class _Head:
+    """Where the parts of a relevance head are in a network of the transformers library."""
+
+    dense: str
+    output: str
+    activation: Literal["tanh", "relu", "gelu"]
+
+
+_OF_ROBERTA = _Head("classifier.dense", "classifier.out_proj", "tanh")
+_HEADS = {
+    "bert": _Head("base_model.pooler.dense", "classifier", "tanh"),
+    "camembert": _OF_ROBERTA,
+    "deberta": _Head("pooler.dense", "classifier", "gelu"),
+    "deberta-v2": _Head("pooler.dense", "classifier", "gelu"),
+    "distilbert": _Head("pre_classifier", "classifier", "relu"),
+    "electra": _Head("classifier.dense", "classifier.out_proj", "gelu"),
+    "mpnet": _OF_ROBERTA,
+    "roberta": _OF_ROBERTA,
+    "xlm-roberta": _OF_ROBERTA,
+}
+
+
+def pretrained(name: str | Path) -> Matcher:
+    """A matcher made of a folder or a model of the Hugging Face hub.
+
+    `name` is one of
+    - "NAME-maxsim" or "NAME-cosine": the transformer NAME ("minilm", a folder, the hub's) with
+      its tokens matched one by one, or with one vector for each text;
+    - a bi-encoder or a cross-encoder of the sentence-transformers library;
+    - the folder of a matcher, as `Matcher.load` opens it.
+    """
+    if not Path(name).is_dir():
+        base = str(name)
+        if base.endswith(MAXSIM):
+            tokenizer, encoder = load_transformer(base.removesuffix(MAXSIM))
+            return Matcher(tokenizer, ColBERT(ColBERTConfig(), encoder), name=base)
+        if base.endswith(COSINE):
+            return _by_cosine(base.removesuffix(COSINE), base)
+    folder = model_folder(name)
+    settings = optional_settings(folder / "config.json")
+    if "format" in settings:
+        return Matcher.load(folder)
+    if is_cross_encoder(settings):
+        return _cross_encoder(folder, str(name))
+    if (folder / "modules.json").is_file():
+        return _bi_encoder(folder, str(name))
+    raise DataError(
+        f"a transformer alone is no matcher; say how it compares texts with {name}{MAXSIM} or "
+        f'{name}{COSINE}, or train one from it (vectors.source = "transformer")',
+        path=folder,
+    )
+
+
+def is_cross_encoder(settings: Mapping[str, Any]) -> bool:
+    """Whether a `config.json` is that of a network which classifies texts."""
+    architectures = settings.get("architectures") or [""]
+    return str(architectures[0]).endswith("ForSequenceClassification")
+
+
+def _by_cosine(base: str, name: str) -> Matcher:
+    folder = model_folder(base)
+    if (folder / "modules.json").is_file():
+        return _bi_encoder(folder, name)
+    tokenizer, encoder = load_transformer(folder)
+    return Matcher(tokenizer, BiEncoder(BiEncoderConfig(scale=1.0), encoder), name=name)
+
+
+def _bi_encoder(folder: Path, name: str) -> Matcher:
+    """Transformer, Pooling and perhaps Normalize, as `modules.json` lists them."""
+    modules = _modules(folder)
+    kinds = [kind for kind, _ in modules]
+    if kinds[:2] != ["Transformer", "Pooling"] or kinds[2:] not in ([], ["Normalize"]):
+        raise DataError(
+            f"a bi-encoder of {' + '.join(kinds)}; only Transformer + Pooling, with or without "
+            "Normalize, can be read",
+            path=folder / "modules.json",
+        )
+    _refuse_prompts(folder)
+    config = BiEncoderConfig(
+        pooling=_pooling(folder / modules[1][1]),
+        similarity=_similarity(folder, normalized="Normalize" in kinds),
+        scale=1.0,
+    )
+    place = transformer_folder(folder / modules[0][1])
+    tokenizer, encoder = _loaded(place, read_network(place))
+    return Matcher(tokenizer, BiEncoder(config, encoder), name=name)
+
+
+def _cross_encoder(folder: Path, name: str) -> Matcher:
+    transformer_folder(folder)  # refuses pickled weights
+    if (folder / "modules.json").is_file() and len(_modules(folder)) > 1:
+        raise DataError("a cross-encoder of several modules cannot be read", path=folder)
+    _refuse_prompts(folder)
+    network = read_network(folder, kind="AutoModelForSequenceClassification")
+    kind, num_labels = network.config.model_type, network.config.num_labels
+    if num_labels != 1:
+        raise DataError(f"it tells {num_labels} labels apart; a ranking needs one", path=folder)
+    if kind not in _HEADS:
+        raise DataError(
+            f"the relevance head of {kind!r} is not known; known: {', '.join(_HEADS)}", path=folder
+        )
+    head = _HEADS[kind]
+    dense, output = network.get_submodule(head.dense), network.get_submodule(head.output)
+    tokenizer, encoder = _loaded(folder, network.base_model)
+    if "token_type_ids" not in token_inputs(folder):  # then the library tells no types apart
+        encoder.config = replace(encoder.config, second_type=0)
+    model = CrossEncoder(CrossEncoderConfig(activation=head.activation), encoder)
+    model.dense.load_state_dict(dense.state_dict())
+    model.output.load_state_dict(output.state_dict())
+    return Matcher(tokenizer, model, name=name)
+
+
+def _loaded(folder: Path, network: Any) -> _Loaded:
+    """As much of a text as the library would read."""
+    settings = optional_settings(folder / "sentence_bert_config.json")
+    of_tokenizer = optional_settings(folder / "tokenizer_config.json").get("model_max_length")
+    limit = settings.get("max_seq_length") or of_tokenizer
+    tokenizer, encoder = wrap_network(
+        folder, network, max_positions=int(limit) if limit and limit < _NO_LIMIT else None
+    )
+    upper, lower = (tokenizer.encode([text])[0].tolist() for text in ("A", "a"))
+    if settings.get("do_lower_case") and upper != lower:
+        raise DataError(
+            "do_lower_case, but its tokenizer keeps capitals; give the tokenizer a lower-casing "
+            "normalizer",
+            path=folder / "sentence_bert_config.json",
+        )
+    return tokenizer, encoder
+
+
+def _modules(folder: Path) -> list[tuple[str, str]]:
+    """Kinds and folders of the modules, in order."""
+    path = folder / "modules.json"
+    try:
+        return [(each["type"].rpartition(".")[2], each["path"]) for each in read_json(path)]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError("not a list of modules with type and path", path=path) from error
+
+
+def _pooling(folder: Path) -> Literal["mean", "cls"]:
+    settings = optional_settings(folder / "config.json")
+    chosen = [key for key, value in settings.items() if key.startswith(_MODE) and value is True]
+    mode = settings.get("pooling_mode") or " + ".join(chosen)
+    if isinstance(mode, str) and mode in _POOLING:
+        return _POOLING[mode]
+    raise DataError(f"pooling {mode!r} cannot be read, only mean and cls", path=folder)
+
+
+def _similarity(folder: Path, normalized: bool) -> Literal["cosine", "dot"]:
+    settings = optional_settings(folder / "config_sentence_transformers.json")
+    found = settings.get("similarity_fn_name") or "cosine"
+    if found not in ("cosine", "dot"):
+        raise DataError(f"similarity {found!r} cannot be read, only cosine and dot", path=folder)
+    return "cosine" if normalized or found == "cosine" else "dot"
+
+
+def _refuse_prompts(folder: Path) -> None:
+    settings = optional_settings(folder / "config_sentence_transformers.json")
+    name = settings.get("default_prompt_name")
+    prompt = (settings.get("prompts") or {}).get(name)
+    if prompt:
+        raise DataError(f"it puts the prompt {prompt!r} before every text", path=folder)

@@ -1,0 +1,177 @@
+"""One import swapped: the same numbers, keys and order as the library's own `CrossEncoder`."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from tiny_sentence_transformers import PAIRS, cross_encoder_folder
+from torch import nn
+
+from matchwork.compat.sentence_transformers import CrossEncoder
+from matchwork.errors import ConfigError, DataError
+from matchwork.rank import Matcher
+from matchwork.rank.calibration import Calibration
+
+sentence_transformers = pytest.importorskip("sentence_transformers")
+EQUAL = {"rtol": 0, "atol": 1e-5}
+QUERY, DOCUMENTS = PAIRS[0][0], [document for _, document in PAIRS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """As the library saves it, activation and all."""
+    plain = cross_encoder_folder(tmp_path_factory.mktemp("models") / "plain")
+    made = sentence_transformers.CrossEncoder(str(plain), device="cpu")
+    saved = plain.with_name("saved")
+    made.save_pretrained(str(saved), create_model_card=False)
+    return saved
+
+
+@pytest.fixture(scope="module")
+def ours(folder):
+    return CrossEncoder(str(folder), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def theirs(folder):
+    return sentence_transformers.CrossEncoder(str(folder), device="cpu")
+
+
+@pytest.mark.parametrize("method", ["predict", "rank"])
+def test_the_same_arguments_in_the_same_order(method):
+    library = inspect.signature(getattr(sentence_transformers.CrossEncoder, method)).parameters
+    mine = inspect.signature(getattr(CrossEncoder, method)).parameters
+    shared = [name for name in mine if name != "sentences"]
+    assert shared == [name for name in library if name != "kwargs"]
+    for name in shared:
+        if name != "inputs":
+            assert mine[name].default == library[name].default, name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_size": 3},
+        {"activation_fn": nn.Identity()},
+        {"activation_fn": torch.tanh, "apply_softmax": True},
+        {"convert_to_tensor": True},
+        {"convert_to_numpy": False},
+    ],
+    ids=str,
+)
+def test_predict(ours, theirs, options):
+    found, expected = ours.predict(PAIRS, **options), theirs.predict(PAIRS, **options)
+    assert type(found) is type(expected) and len(found) == len(expected)
+    assert type(found[0]) is type(expected[0]) and found[0].dtype == expected[0].dtype
+    np.testing.assert_allclose(np.stack(list(found)), np.stack(list(expected)), **EQUAL)
+
+
+@pytest.mark.parametrize("pair", [PAIRS[0], list(PAIRS[0]), np.array(PAIRS[0])], ids=type)
+def test_a_single_pair(ours, theirs, pair):
+    found, expected = ours.predict(pair), theirs.predict(pair)
+    assert np.shape(found) == np.shape(expected) == ()
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_nothing_to_do(ours, theirs):
+    assert len(ours.predict([])) == len(theirs.predict([])) == 0
+    assert ours.rank(QUERY, []) == []
+
+
+def test_the_name_that_older_code_uses(ours):
+    assert np.array_equal(ours.predict(sentences=PAIRS), ours.predict(PAIRS))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"top_k": 3}, {"return_documents": True, "batch_size": 2}, {"activation_fn": nn.Tanh()}],
+    ids=str,
+)
+def test_rank(ours, theirs, options):
+    found = ours.rank(QUERY, DOCUMENTS, **options)
+    expected = theirs.rank(QUERY, DOCUMENTS, **options)
+    assert [each["corpus_id"] for each in found] == [each["corpus_id"] for each in expected]
+    assert [each.keys() for each in found] == [each.keys() for each in expected]
+    assert [each.get("text") for each in found] == [each.get("text") for each in expected]
+    scores = [[each["score"] for each in side] for side in (found, expected)]
+    np.testing.assert_allclose(*scores, **EQUAL)
+
+
+def test_equal_scores_keep_the_order_given(ours, theirs):
+    documents = [DOCUMENTS[1]] * 5
+    found, expected = ours.rank(QUERY, documents), theirs.rank(QUERY, documents)
+    assert [each["corpus_id"] for each in found] == [each["corpus_id"] for each in expected]
+
+
+@pytest.mark.parametrize("max_length", [12, 25])
+def test_a_shorter_limit(folder, max_length):
+    ours = CrossEncoder(str(folder), max_length=max_length, device="cpu")
+    theirs = sentence_transformers.CrossEncoder(str(folder), max_length=max_length, device="cpu")
+    np.testing.assert_allclose(ours.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
+    assert ours.matcher.truncation.tokens > 0
+
+
+@pytest.mark.parametrize("activation", [nn.Identity(), nn.Tanh()], ids=str)
+def test_the_activation_that_was_saved(theirs, tmp_path, activation):
+    theirs.activation_fn, kept = activation, theirs.activation_fn
+    try:
+        theirs.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
+        expected = theirs.predict(PAIRS)
+    finally:
+        theirs.activation_fn = kept
+    np.testing.assert_allclose(CrossEncoder(tmp_path / "saved").predict(PAIRS), expected, **EQUAL)
+
+
+def test_foreign_activations_are_not_run(folder, tmp_path):
+    import json
+    import shutil
+
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    path = copy / "config_sentence_transformers.json"
+    path.write_text(json.dumps({"activation_fn": "os.system"}))
+    with pytest.raises(DataError, match=r"activation 'os\.system' is not one of torch\.nn"):
+        CrossEncoder(copy)
+
+
+def test_our_own_matchers(tiny_matcher, tmp_path, pairs):
+    matcher = tiny_matcher("bag")
+    matcher.save(tmp_path / "bag")
+    found = CrossEncoder(tmp_path / "bag", device="cpu")
+    np.testing.assert_allclose(found.predict(pairs), matcher.score(pairs), **EQUAL)
+    best = found.rank(pairs[0][0], [document for _, document in pairs], top_k=1)[0]
+    expected = matcher.rank(pairs[0][0], [document for _, document in pairs])[0]
+    assert str(best["corpus_id"]) == expected.document.id
+    matcher.calibration = Calibration(2.0, 0.5)
+    probability = CrossEncoder(matcher).predict(pairs)
+    np.testing.assert_allclose(probability, matcher.probability(pairs), **EQUAL)
+
+
+def test_a_cross_encoder_of_ours(tiny_matcher, pairs):
+    matcher = tiny_matcher("cross-encoder")
+    assert isinstance(matcher, Matcher)
+    expected = 1 / (1 + np.exp(-matcher.score(pairs)))
+    np.testing.assert_allclose(CrossEncoder(matcher).predict(pairs), expected, **EQUAL)
+
+
+def test_a_bar_only_on_request(ours, capfd):
+    ours.predict(PAIRS)
+    assert capfd.readouterr() == ("", "")
+    ours.predict(PAIRS, show_progress_bar=True)
+    assert "Scoring" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda it: it.predict(PAIRS, prompt="query: "), ConfigError, "prompt = 'query: ' is not"),
+        (lambda it: it.predict(PAIRS, batch_size=0), ConfigError, "batch_size must be at least 1"),
+        (lambda it: it.predict(), ConfigError, "predict needs pairs of texts, got none"),
+        (lambda it: it.predict([("a", "b", "c")]), DataError, r"pair number 0 is not two texts"),
+        (lambda it: it.predict([("a", "b"), ("a", 3)]), DataError, r"number 1 .* \('a', 3\)"),
+    ],
+)
+def test_what_is_wrong_is_said(ours, call, error, message):
+    with pytest.raises(error, match=message):
+        call(ours)

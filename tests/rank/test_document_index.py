@@ -1,0 +1,133 @@
+"""Documents encoded once: the same scores, each text once, and a limit on memory."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import matchwork as mw
+from matchwork.encode import load_transformer
+from matchwork.errors import ConfigError
+from matchwork.models import MODELS
+
+APART = [name for name in MODELS if MODELS[name].model.encodes_apart]
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def on_transformer(bert_folder):
+    """`on_transformer(name)`: a model on a tiny transformer."""
+
+    def make(name):
+        torch.manual_seed(0)
+        tokenizer, encoder = load_transformer(bert_folder)
+        return mw.Matcher(tokenizer, MODELS[name].model(MODELS[name].config({}), encoder))
+
+    return make
+
+
+@pytest.mark.parametrize("name", APART)
+def test_scores_are_those_of_the_matcher(tiny_matcher, pairs, name):
+    matcher = tiny_matcher(name)
+    documents = [document for _, document in pairs] + ["", "the sea"]
+    matcher.max_pairs = 3
+    index = matcher.index(documents)
+    for query in ("who wrote hamlet", "", "the"):
+        expected = matcher.score([(query, document) for document in documents])
+        np.testing.assert_allclose(index.score(query), expected, **CLOSE)
+        assert [each.document for each in index.rank(query)] == [
+            each.document for each in matcher.rank(query, documents)
+        ]
+
+
+@pytest.mark.parametrize("name", ["bi-encoder", "colbert"])
+@settings(max_examples=15)
+@given(documents=st.lists(st.text("abehrow ,é", max_size=12), max_size=7))
+def test_any_documents_on_a_transformer(on_transformer, name, documents):
+    matcher = on_transformer(name)
+    index = matcher.index(documents)
+    expected = matcher.score([("who wrote", document) for document in documents])
+    np.testing.assert_allclose(index.score("who wrote"), expected, **CLOSE)
+    assert len(index) == len(documents)
+
+
+def test_a_bi_encoder_keeps_one_vector_per_text(on_transformer):
+    matcher = on_transformer("bi-encoder")
+    index = matcher.index(["who wrote hamlet and where", "bamboo"])
+    assert index.num_bytes == 2 * (16 * 4 + 1)
+    assert on_transformer("colbert").index(["who wrote hamlet"]).num_bytes > 3 * 16 * 4
+
+
+def count_rows(matcher, monkeypatch):
+    """How many texts the transformer reads from now on."""
+    seen = []
+    forward = matcher.model.encoder.transformer.forward
+    monkeypatch.setattr(
+        matcher.model.encoder.transformer,
+        "forward",
+        lambda *args, **options: (
+            seen.append(len(options["input_ids"])) or forward(*args, **options)
+        ),
+    )
+    return seen
+
+
+def test_identical_documents_are_encoded_once(on_transformer, monkeypatch):
+    documents = ["bamboo, nothing but bamboo"] * 3000 + ["the sea"]
+    matcher = on_transformer("colbert")
+    seen = count_rows(matcher, monkeypatch)
+    index = matcher.index(documents)
+    assert sum(seen) == 2
+    scores = index.score("what do pandas eat")
+    assert sum(seen) == 3 and len(set(scores)) == 2
+    ranked = matcher.rank("what do pandas eat", documents)
+    assert sum(seen) == 3 + 4 and len(ranked) == 3001  # two pairs, both texts of each
+    np.testing.assert_allclose(sorted(r.score for r in ranked), sorted(scores), **CLOSE)
+
+
+def test_identical_pairs_are_read_once_by_a_cross_encoder(tiny_matcher, pairs, monkeypatch):
+    matcher = tiny_matcher("cross-encoder")
+    expected = matcher.score(pairs)
+    seen, done = count_rows(matcher, monkeypatch), []
+    scores = matcher.score([pair for pair in pairs for _ in range(500)], done.append)
+    assert sum(seen) == len(pairs) and sum(done) == 500 * len(pairs)
+    np.testing.assert_allclose(scores, np.repeat(expected, 500), **CLOSE)
+
+
+def test_more_than_may_be_kept_is_refused(on_transformer):
+    with pytest.raises(ConfigError, match=r"vectors of 2 texts take more than max_bytes = 200; ra"):
+        on_transformer("colbert").index(["who wrote hamlet", "the sea"], max_bytes=200)
+
+
+def test_a_cross_encoder_has_no_index(tiny_matcher):
+    with pytest.raises(ConfigError, match=r"cross-encoder reads a document together with its que"):
+        tiny_matcher("cross-encoder").index(["text"])
+
+
+def test_cut_documents_are_counted(on_transformer):
+    matcher = on_transformer("bi-encoder")
+    matcher.max_document_length = 3
+    matcher.index(["who wrote hamlet and where is the louvre"])
+    assert matcher.truncation.texts == 1 and matcher.truncation.tokens > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["minilm-maxsim", "minilm-cosine"])
+def test_the_second_query_is_fifty_times_faster(name):
+    matcher = mw.Matcher.pretrained(name)
+    random = np.random.default_rng(0)
+    words = ["the", "play", "mountain", "sea", "river", "museum", "light", "king", "tree"]
+    documents = [" ".join(random.choice(words, 40)) for _ in range(300)]
+    start = time.perf_counter()
+    index = matcher.index(documents)
+    index.rank("who is the king")
+    first = time.perf_counter() - start
+    seconds = []
+    for query in ("where is the river", "what is light", "why is the sea blue"):
+        start = time.perf_counter()
+        index.rank(query)
+        seconds.append(time.perf_counter() - start)
+    assert first / min(seconds) > 50

