@@ -39,7 +39,7 @@ def run(quick: bool) -> Figures:
 
 def on(device: str, quick: bool) -> Figures:
     """All figures of a device."""
-    repeats = 1 if quick else 9
+    repeats = 1 if quick else 5
     full, ragged = (Work(device, quick, ragged) for ragged in (False, True))
     size = f"{QUERY} x {DOCUMENT}"
     figures = _beside(full, "packed", repeats, size, TARGET)

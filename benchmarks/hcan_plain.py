@@ -19,7 +19,9 @@ class PlainHCAN(nn.Module):
     def __init__(self, model: HCAN, packed: bool = True) -> None:
         super().__init__()
         self.packed = packed
-        self.convolutions = nn.ModuleList(layer.convolution for layer in model.levels.layers)
+        self.convolutions = nn.ModuleList(
+            layer.get_submodule("convolution") for layer in model.levels.layers
+        )
         self.matching = model.semantic
         self.lstms = nn.ModuleList(_with_weights(model.semantic.lstm))
         self.head = model.head

@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 
 from matchwork.encode.lstm_kernels import read_back, read_texts
 
+MAX_UNITS = 128  # the weights of a gate must fit beside a processor
 _TEXTS = 16  # of one program: the fewest that a tensor core multiplies
 
 

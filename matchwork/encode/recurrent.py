@@ -1,16 +1,15 @@
 """Bidirectional LSTMs that may be handed their input already multiplied with its weights."""
 
 import math
-from itertools import accumulate, pairwise
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
-from torch.nn.functional import pad
 
-_CLOSED = -1e4  # as the input of a gate: its sigmoid is exactly 0
-_ALIGNED = 8  # columns a GPU likes to read at once
+from matchwork.encode import lstm_steps
+from matchwork.encode.lstm_fused import fused_states
 
 
 class BiLSTM(nn.Module):
@@ -39,7 +38,7 @@ class BiLSTM(nn.Module):
         starts at the last word.
         """
         if vectors.is_cuda:  # there a step on its own costs more than all that is in it
-            return fused_states(vectors, mask, self.weight, self.recurrent, self.bias)
+            return _states_on_gpu(vectors, mask, self.weight, self.recurrent, self.bias)
         return self.read(project_words(vectors, self.weight, mask), mask)
 
     def read(self, gates: Tensor, mask: Tensor, stacks: slice = slice(None)) -> Tensor:
@@ -49,10 +48,7 @@ class BiLSTM(nn.Module):
         """
         gates = gates.to(torch.promote_types(gates.dtype, torch.float32))
         weights = (part[stacks].to(gates.dtype) for part in (self.recurrent, self.bias))
-        states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
-            gates, *weights, *_reading_order(mask, len(gates))
-        )
-        return states
+        return lstm_steps.states_of(gates, mask, *weights)
 
 
 def project(vectors: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -72,158 +68,26 @@ def project_words(
     if len(words) == mask.numel():
         return project(vectors, weight, bias)
     made = project(vectors.flatten(1, 2)[:, None, words], weight, bias).squeeze(1)
-    rows = made.new_zeros(len(made), mask.numel(), made.shape[-1]).index_copy(1, words, made)
+    rows = made.new_zeros(len(made), mask.numel(), made.shape[-1]).index_copy_(1, words, made)
     return rows.view(*vectors.shape[:3], -1)
 
 
-def fused_states(
+def _states_on_gpu(
     vectors: Tensor, mask: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor
 ) -> Tensor:
-    """What `BiLSTM` gives, by torch's own LSTM: cuDNN on a GPU, and nothing waits for lengths.
-
-    A further input, 1 at padding, closes the input gate: a state stays 0 until its text begins.
-    """
-    units = recurrent.shape[2]
-    with torch.autocast(vectors.device.type, enabled=False):
-        dtype = torch.promote_types(vectors.dtype, torch.float32)
-        padding = pad((~mask).to(dtype).unsqueeze(-1), (0, _ALIGNED - 1))
-        closed = torch.zeros(_ALIGNED, 2, 4, units, dtype=dtype, device=vectors.device)
-        closed[0, :, 0] = _CLOSED
-        start = vectors.new_zeros(2, len(mask), units, dtype=dtype)
-        states = []
-        for own, *parts in zip(vectors, weight, recurrent, bias, strict=True):
-            inputs, again, shift = (part.to(dtype) for part in parts)
-            weights = _in_one_piece(torch.cat([inputs, closed.flatten(1)]), again, shift)
-            read = torch.cat([own.to(dtype), padding], dim=-1)
-            options = (True, 1, 0.0, torch.is_grad_enabled(), True, True)  # as nn.LSTM passes them
-            states.append(torch.lstm(read, (start, start), weights, *options)[0])
-    return torch.stack(states).masked_fill(~mask.unsqueeze(-1), 0.0)
+    """By our own kernels where they can: a launch for all steps, where cuDNN has some for each."""
+    kernels = _kernels()
+    if kernels is None or vectors.dtype == torch.float64 or recurrent.shape[2] > kernels.MAX_UNITS:
+        return fused_states(vectors, mask, weight, recurrent, bias)
+    gates = project(vectors, weight, bias).float()
+    states: Tensor = kernels.states_of(gates, mask, recurrent.float())
+    return states
 
 
-def _in_one_piece(weight: Tensor, recurrent: Tensor, bias: Tensor) -> list[Tensor]:
-    """Weights of both directions as `torch.lstm` takes them, laid out as cuDNN wants them."""
-    ahead, back = weight.T.chunk(2)
-    shifts = [part for shift in bias.chunk(2) for part in (shift, torch.zeros_like(shift))]
-    parts = [ahead, recurrent[0].T, back, recurrent[1].T, *shifts]
-    flat = torch.cat([part.flatten() for part in parts])
-    pieces = torch.split(flat, [part.numel() for part in parts])
-    made = [piece.view_as(part) for piece, part in zip(pieces, parts, strict=True)]
-    return [made[place] for place in (0, 1, 4, 5, 2, 3, 6, 7)]
-
-
-def _reading_order(mask: Tensor, stacks: int) -> tuple[Tensor, list[int]]:
-    """Which rows are read at each step, and how many texts are not over by then.
-
-    Rows are those of (stacks, batch, length, 2); a step has (stacks, 2, texts) of them, the
-    longest text first, so that the texts of a step are the first of those of the step before.
-    """
-    batch, width = mask.shape
-    lengths, texts = mask.sum(1).sort(descending=True, stable=True)
-    steps = torch.arange(int(lengths[:1].sum()), device=mask.device).unsqueeze(1)
-    goes_on = lengths > steps
-    words = torch.stack([steps.expand_as(goes_on), lengths - 1 - steps], dim=1)
-    directions = torch.arange(2, device=mask.device).unsqueeze(1)
-    rows = 2 * (texts * width + words) + directions
-    first = 2 * batch * width * torch.arange(stacks, device=mask.device)
-    rows = first[:, None, None] + rows.unsqueeze(1)
-    return rows[goes_on[:, None, None].expand_as(rows)], goes_on.sum(1).tolist()
-
-
-class _Scan(torch.autograd.Function):
-    """Step by step, both directions and all stacks in one; texts that are over take no part.
-
-    tanh x is 2 sigmoid 2x - 1, which costs a quarter: the cell gate is read at twice its value,
-    and one sigmoid serves all gates. Written by hand: the gradient of the weights is one product
-    instead of one a step.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, gates: Tensor, recurrent: Tensor, bias: Tensor, order: Tensor, counts: list[int]
-    ) -> Tensor:
-        streams, units = 2 * len(gates), recurrent.shape[2]
-        kept = any(ctx.needs_input_grad)
-        scale = bias.new_ones(4, units).index_fill_(0, order.new_tensor([2]), 2.0).flatten()
-        weights = recurrent.flatten(0, 1) * scale
-        shift = bias.view(streams, 1, 4 * units) * scale
-        size = len(order) if kept else streams * gates.shape[1]
-        z, seen = gates.new_empty(size, 4 * units), gates.new_empty(size, units)
-        cells = gates.new_empty(size if kept else 0, units)
-        state, cell = gates.new_zeros(2, streams, gates.shape[1], units)
-        rows, states = (
-            gates.reshape(-1, 4 * units),
-            gates.new_zeros(2 * gates[..., 0].numel(), units),
-        )
-        for count, block in zip(counts, _blocks(counts, streams), strict=True):
-            here = block if kept else slice(0, streams * count)
-            step, curve = z[here].view(streams, count, -1), seen[here].view(streams, count, -1)
-            torch.index_select(rows, 0, order[block], out=z[here])
-            torch.addcmul(shift, step, scale, out=step)
-            now, c = state[:, :count], cell[:, :count]
-            step.baddbmm_(now, weights).sigmoid_()
-            i, f, g, o = step.chunk(4, dim=-1)
-            c.mul_(f).addcmul_(i, g, value=2).sub_(i)
-            torch.mul(c, 2, out=curve).sigmoid_().mul_(2).sub_(1)
-            torch.mul(curve, o, out=now)
-            states.index_copy_(0, order[block], now.reshape(-1, units))
-            if kept:
-                cells[block].view_as(c).copy_(c)
-        made = states.view(*gates.shape[:3], 2 * units)
-        ctx.save_for_backward(z, cells, seen, made, recurrent, order)
-        ctx.counts = counts
-        return made
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        z, cells, seen, states, recurrent, order = ctx.saved_tensors
-        stacks, batch, length = states.shape[:3]
-        streams, units = 2 * stacks, recurrent.shape[2]
-        turned = recurrent.flatten(0, 1).mT
-        outer = gradients[0].reshape(-1, units)
-        d_rows = outer.new_zeros(len(outer), 4 * units)
-        d_state, d_cell = outer.new_zeros(2, streams, batch, units)
-        blocks = _blocks(ctx.counts, streams)
-        for t in reversed(range(len(blocks))):
-            count, block = ctx.counts[t], blocks[t]
-            step, curve = z[block].view(streams, count, -1), seen[block].view(streams, count, -1)
-            dh, dc = d_state[:, :count], d_cell[:, :count]
-            dh += outer[order[block]].view_as(dh)
-            i, f, g, o = step.chunk(4, dim=-1)
-            dc += torch.ops.aten.tanh_backward(dh * o, curve)
-            d_step = torch.empty_like(step)
-            of_i, of_f, of_g, of_o = d_step.chunk(4, dim=-1)
-            torch.mul(dc, g, out=of_i).mul_(2).sub_(dc)
-            if t:
-                before = cells[blocks[t - 1]].view(streams, -1, units)
-                torch.mul(dc, before[:, :count], out=of_f)
-            else:
-                of_f.zero_()
-            torch.mul(dc, i, out=of_g).mul_(4)
-            torch.mul(dh, curve, out=of_o)
-            torch.ops.aten.sigmoid_backward.grad_input(d_step, step, grad_input=d_step)
-            d_rows.index_copy_(0, order[block], d_step.flatten(0, 1))
-            if t:
-                torch.bmm(d_step, turned, out=dh)
-                dc *= f
-        d_gates = d_rows.view(stacks, batch, length, 2, 4 * units)
-        previous = _previous(states.view(stacks, batch, length, 2, units))
-        d_recurrent = previous.flatten(1, 2).permute(0, 2, 3, 1) @ d_gates.flatten(1, 2).transpose(
-            1, 2
-        )
-        d_bias = d_rows.view(stacks, batch * length, 8 * units).sum(1)
-        return d_gates.flatten(-2), d_recurrent, d_bias, None, None
-
-
-def _blocks(counts: list[int], streams: int) -> list[slice]:
-    """Where the rows of each step lie."""
-    ends = accumulate((streams * count for count in counts), initial=0)
-    return [slice(*both) for both in pairwise(ends)]
-
-
-def _previous(states: Tensor) -> Tensor:
-    """Each direction's state one step before, (stacks, batch, length, 2, units)."""
-    before = torch.zeros_like(states)
-    before[:, :, 1:, 0] = states[:, :, :-1, 0]
-    before[:, :, :-1, 1] = states[:, :, 1:, 1]
-    return before
+@cache
+def _kernels() -> Any:
+    """The module with the kernels; None without Triton."""
+    try:
+        return import_module("matchwork.encode.lstm_triton")
+    except ImportError:
+        return None

@@ -91,7 +91,7 @@ class SemanticMatching(nn.Module):
         for level, parts in enumerate(zip(*map(_by_level, given), strict=True)):
             chosen = slice(level, level + 1)
             states = self.lstm.read(
-                _gates(*parts, query_mask, document_mask), document_mask, chosen
+                _gates(query_mask, document_mask, *parts), document_mask, chosen
             )
             found.append(self._pool(states, document_mask))
         return torch.cat(found).transpose(0, 1)
@@ -119,13 +119,13 @@ def _by_level(values: Tensor) -> tuple[Tensor, ...]:
 
 
 def _gates(
+    query_mask: Tensor,
+    document_mask: Tensor,
     query: Tensor,
     document: Tensor,
     table: Tensor,
     summary: Tensor,
     weight: Tensor,
-    query_mask: Tensor,
-    document_mask: Tensor,
 ) -> Tensor:
     """`[d; q~; d * q~; s * q~] W`: what the BiLSTM makes of its input first.
 

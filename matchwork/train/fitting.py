@@ -107,7 +107,7 @@ def fit(
         for record in state.history[len(began.history) :]:
             on_epoch(record)
     model.load_state_dict(load_best(folder), strict=False)
-    settle(model, samples)
+    settle(model, samples, use_gpu=config.accelerator != "cpu")
     return FitResult(state.history, state.best_epoch, state.best_value, state.dev_loss)
 
 

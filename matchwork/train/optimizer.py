@@ -29,13 +29,16 @@ def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
     for parameter in model.parameters():
         if parameter.requires_grad:
             groups.setdefault(own.get(parameter, config.learning_rate), []).append(parameter)
-    inertia: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if config.optimizer == "sgd":
-        inertia = {"momentum": config.momentum, "nesterov": config.nesterov}
+        options = {"momentum": config.momentum, "nesterov": config.nesterov}
+    if config.optimizer != "adagrad" and config.precision != "16-mixed":
+        # One kernel for all parameters; with a loss scaler Lightning would not clip gradients.
+        options["fused"] = next(model.parameters()).is_cuda
     return _OPTIMIZERS[config.optimizer](
         [{"params": group, "lr": rate, _FIRST: rate} for rate, group in groups.items()],
         weight_decay=config.weight_decay,
-        **inertia,
+        **options,
     )
 
 

@@ -14,14 +14,18 @@ BATCH = 50
 
 
 @torch.no_grad()
-def settle(model: MatchModel, samples: TrainingSet) -> None:
-    """Show the finished model up to `MAX_PAIRS` training pairs, evenly spread over all."""
-    was_training = model.training
-    model.eval()
+def settle(model: MatchModel, samples: TrainingSet, use_gpu: bool = False) -> None:
+    """Show the finished model up to `MAX_PAIRS` training pairs, evenly spread over all.
+
+    It goes to a GPU for that if there is one and `use_gpu`, and comes back.
+    """
+    was_training, home = model.training, next(model.parameters()).device
+    device = torch.device("cuda") if use_gpu and torch.cuda.is_available() else home
+    model.to(device).eval()
     try:
-        model.read_pairs(_batches(samples, next(model.parameters()).device))
+        model.read_pairs(_batches(samples, device))
     finally:
-        model.train(was_training)
+        model.to(home).train(was_training)
 
 
 def _batches(samples: TrainingSet, device: torch.device) -> Iterator[PairBatch]:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from matchwork.encode.recurrent import fused_states
+from matchwork.encode.lstm_fused import fused_states
 from matchwork.interact import SemanticMatching
 
 
