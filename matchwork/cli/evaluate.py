@@ -26,7 +26,7 @@ from matchwork.cli.options import columns as read_columns
 from matchwork.errors import ConfigError
 
 if TYPE_CHECKING:
-    from matchwork.evaluate import Comparison, Evaluation
+    from matchwork.evaluate import Comparison, Evaluation, Reliability
 
 EXAMPLES = examples(
     "matchwork evaluate bm25 trecqa --split test-clean",
@@ -102,6 +102,8 @@ def evaluate(
         show.as_json(answer.to_json())
         return
     _print(answer.evaluations, answer.comparisons, title=f"{dataset}, split {split}")
+    if answer.reliability is not None:
+        show.line(reliability_line(answer.reliability))
     for what, path in (("run", run_out), ("report", report)):
         if path is not None:
             show.line(f"{what:<8} {path}")
@@ -186,6 +188,15 @@ def conditions(evaluations: "Mapping[str, Evaluation]") -> str:
     return (
         f"{first.num_queries:,} queries, protocol {first.protocol} "
         f"({first.num_dropped:,} dropped); tied documents, {rule}: {ties}"
+    )
+
+
+def reliability_line(found: "Reliability") -> str:
+    """How far the matcher's probabilities can be trusted, in a sentence."""
+    return (
+        f"Probabilities of {found.num_pairs:,} pairs: calibration error "
+        f"{found.calibration_error:.4f} over {len(found.bins)} bins of equal size, "
+        f"Brier score {found.brier:.4f}"
     )
 
 

@@ -4,7 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from matchwork.cli import show
-from matchwork.cli.evaluate import conditions, evaluation_header, evaluation_rows
+from matchwork.cli.evaluate import (
+    conditions,
+    evaluation_header,
+    evaluation_rows,
+    reliability_line,
+)
 from matchwork.cli.measure import Answer
 from matchwork.evaluate import Comparison
 from matchwork.explain import (
@@ -17,6 +22,7 @@ from matchwork.explain import (
     Table,
     bar_with_intervals,
     explain,
+    reliability_chart,
     wins_losses,
     write_report,
 )
@@ -39,6 +45,10 @@ def _sections(answer: Answer) -> Iterator[Section]:
     first = answer.measured.measures[0]
     bars = [Bar(name, e[first], *e.interval(first)) for name, e in answer.evaluations.items()]
     yield Figure(bar_with_intervals(bars, first), "With 95 % bootstrap intervals over queries.")
+    if answer.reliability is not None:
+        yield Heading("What its probabilities are worth")
+        yield Figure(reliability_chart(answer.reliability))
+        yield Paragraph(reliability_line(answer.reliability) + ".")
     for name, comparisons in answer.comparisons.items():
         comparison = next(iter(comparisons.values()))
         if comparison.changes:

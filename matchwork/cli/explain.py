@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matchwork.cli import show
-from matchwork.cli.options import Json, examples
+from matchwork.cli.options import (
+    DATASET_HELP,
+    ColumnNames,
+    DataOptions,
+    DataRoot,
+    Json,
+    data_options,
+    examples,
+)
+from matchwork.cli.options import columns as read_columns
 from matchwork.cli.scorers import open_matcher
+from matchwork.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,27 +28,83 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "matchwork explain MATCHER --query 'who wrote hamlet' --document 'a play by shakespeare'",
     "matchwork explain MATCHER --query TEXT --document TEXT --out why.html --out why.png",
+    "matchwork explain MATCHER --faithfulness wikiqa --pairs 200 --write",
+    "matchwork explain --schema > explanation.schema.json",
 )
 _BAR = 24  # letters of the longest bar
 _PHRASES = 5  # most phrases printed of each level
 
 
+def _print_schema(wanted: bool) -> None:
+    if wanted:
+        from matchwork.explain import json_schema
+
+        show.as_json(json_schema())
+        raise typer.Exit
+
+
 def explain(
     matcher: Annotated[str, typer.Argument(help="Folder of a saved matcher.")],
-    query: Annotated[str, typer.Option("--query", "-q", help="The one text.")],
-    document: Annotated[str, typer.Option("--document", "-d", help="The other text.")],
+    query: Annotated[
+        str | None, typer.Option("--query", "-q", help="The one text.", show_default=False)
+    ] = None,
+    document: Annotated[
+        str | None, typer.Option("--document", "-d", help="The other text.", show_default=False)
+    ] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Also write it as .json, .html, .png or .svg; may be repeated.", show_default=False
+            help="Also write it as .json, .html, .png, .svg or .vl.json (a Vega-Lite chart); may "
+            "be repeated.",
+            show_default=False,
         ),
     ] = None,
     top_k: Annotated[
         int, typer.Option("--top-k", "-k", min=1, help="Word pairs and words to print.")
     ] = 10,
+    faithfulness: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATASET",
+            help=f"Instead of one pair: do explanations name the words that matter? {DATASET_HELP}",
+            show_default=False,
+        ),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Which part of that data set.")] = "test",
+    pairs: Annotated[int, typer.Option(min=2, help="Most matching pairs to explain.")] = 200,
+    draws: Annotated[int, typer.Option(min=1, help="Random orders beside each.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of pairs and random orders.")] = 0,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Write JSON and chart into the folder faithfulness of …"),
+    ] = False,
+    results: Annotated[Path, typer.Option(help="… this folder.")] = Path("results"),
+    data_root: DataRoot = None,
+    option: DataOptions = None,
+    columns: ColumnNames = None,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            callback=_print_schema,
+            is_eager=True,
+            help="Print the JSON Schema of explanations and leave.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Score one pair and show which words made the score."""
+    """Score one pair and show which words made the score, or measure such explanations."""
+    if faithfulness is not None:
+        if query is not None or document is not None or out:
+            raise ConfigError("--faithfulness takes its pairs from a data set; leave out the texts")
+        from matchwork.cli.faithfulness import Trial, run_trial
+
+        given = read_columns(columns), data_options(option)
+        trial = Trial(faithfulness, split, pairs, draws, seed, data_root, *given)
+        run_trial(matcher, trial, results if write else None, json)
+        return
+    if query is None or document is None:
+        raise ConfigError("give --query and --document, or --faithfulness DATASET")
     opened = open_matcher(matcher)
     with show.working("explaining"):
         from matchwork.explain import explain as explain_pair

@@ -19,6 +19,7 @@ from matchwork.cli import (
     rank,
     results,
     score,
+    serve,
     sweep,
     train,
 )
@@ -75,6 +76,7 @@ app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("score", epilog=score.EXAMPLES)(score.score)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
+app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 app.command("analyse", epilog=analyse.EXAMPLES)(analyse.analyse)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("results", epilog=results.EXAMPLES)(results.results)

@@ -11,7 +11,14 @@ from matchwork.cli.progress import scoring
 from matchwork.cli.scorers import is_bm25, open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
 from matchwork.errors import ConfigError
-from matchwork.evaluate import Comparison, Evaluation, class_measures, compare_all, task_of
+from matchwork.evaluate import (
+    Comparison,
+    Evaluation,
+    Reliability,
+    class_measures,
+    compare_all,
+    task_of,
+)
 from matchwork.rank import Matcher
 from matchwork.rank.classes import check_classes
 from matchwork.rank.measured import MeasuredSplit
@@ -108,7 +115,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """Every system's run and evaluation, and how each compares with BM25."""
+    """Every system's run and evaluation, and how each compares with BM25.
+
+    `reliability` is that of the matcher's probabilities; None where it gives none.
+    """
 
     question: Question
     measured: MeasuredSplit
@@ -116,6 +126,7 @@ class Answer:
     runs: Mapping[str, Run]
     evaluations: Mapping[str, Evaluation]
     comparisons: Mapping[str, Mapping[str, Comparison]]
+    reliability: Reliability | None = None
 
     @property
     def run(self) -> Run:
@@ -139,6 +150,7 @@ class Answer:
                 }
                 for name, evaluation in self.evaluations.items()
             },
+            "reliability": None if self.reliability is None else self.reliability.to_json(),
         }
 
 
@@ -153,11 +165,13 @@ def measure(matcher: str, question: Question, weight: float | None) -> Answer:
         _require_classes(matcher, opened, question, dataset)
     baseline, found = question.baseline(dataset, measured)
     runs, evaluations = {BASELINE: baseline}, {BASELINE: found}
+    trust = None
     if opened is not None:
         name = opened.name
         with scoring() as progress:
             runs[name] = measured.run(opened, progress)
         evaluations[name] = measured.evaluate_matcher(opened, runs[name], opened.calibration)
+        trust = measured.reliability(runs[name], opened.calibration)
         if weight is not None:
             fused = f"{BASELINE} + {name}"
             runs[fused] = fuse(runs[name], baseline, weight)
@@ -165,7 +179,7 @@ def measure(matcher: str, question: Question, weight: float | None) -> Answer:
     others = {name: found for name, found in evaluations.items() if name != BASELINE}
     with show.working("comparing"):
         comparisons = compare_all(others, evaluations[BASELINE]) if others else {}
-    return Answer(question, measured, opened, runs, evaluations, comparisons)
+    return Answer(question, measured, opened, runs, evaluations, comparisons, trust)
 
 
 def _require_classes(folder: str, matcher: Matcher, question: Question, dataset: Dataset) -> None:

@@ -9,15 +9,16 @@ import typer
 from matchwork.cli import show
 from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, columns, examples
 from matchwork.cli.scorers import fit_bm25, is_bm25, open_matcher
-from matchwork.errors import DataError
+from matchwork.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from matchwork.types import Document, Scorer
+    from matchwork.types import Document, Ranked, Scorer
 
 EXAMPLES = examples(
     "matchwork rank runs/wikiqa/iasm-dynamic/seed-1/matcher --query 'who wrote hamlet' "
     "--documents answers.txt",
     "matchwork rank bm25 --query 'heat transfer' --documents corpus.jsonl --top-k 5 --json",
+    "matchwork rank MATCHER --query TEXT --documents texts.txt --threshold 0.5",
     "grep -i hamlet notes.txt | matchwork rank MATCHER --query 'who wrote it' --documents -",
 )
 
@@ -36,6 +37,12 @@ def rank(
         ),
     ],
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="How many to print.")] = 10,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Only documents that match with this probability or a higher one."
+        ),
+    ] = None,
     columns: ColumnNames = None,
     json: Json = False,
 ) -> None:
@@ -44,21 +51,44 @@ def rank(
     scorer: Scorer = (
         fit_bm25(text.text for text in texts) if is_bm25(matcher) else open_matcher(matcher)
     )
+    calibration = getattr(scorer, "calibration", None)
+    if threshold is not None and calibration is None:
+        raise ConfigError(
+            f"--threshold: {matcher} gives no probabilities; take a matcher that was trained with "
+            "a dev split"
+        )
     with show.working(f"ranking {len(texts):,} documents"):
         hits = scorer.rank(query, texts, top_k)
+        scores = [hit.score for hit in hits]
+        chances = None if calibration is None else calibration.probability(scores).tolist()
+    if chances is not None and threshold is not None:  # probabilities fall as scores do
+        chances = [chance for chance in chances if chance >= threshold]
+        hits = hits[: len(chances)]
     if json:
         show.as_json(
-            [
-                {"rank": h.rank, "score": h.score, "id": h.document.id, "text": h.document.text}
-                for h in hits
-            ]
+            [_as_json(*hit) for hit in zip(hits, chances or [None] * len(hits), strict=True)]
         )
         return
-    rows: list[list[show.Cell]] = [
-        [h.rank, h.score, h.document.id, show.shortened(h.document.text, 300)] for h in hits
-    ]
+    named = {"probability": chances} if chances is not None else {}
+    columns_shown: dict[str, list[show.Cell]] = {
+        "rank": [hit.rank for hit in hits],
+        "score": [hit.score for hit in hits],
+        **named,
+        "id": [hit.document.id for hit in hits],
+        "document": [show.shortened(hit.document.text, 300) for hit in hits],
+    }
     title = f"{len(hits)} of {len(texts):,} documents by {scorer.name}"
-    show.table(["rank", "score", "id", "document"], rows, title=title)
+    show.table(list(columns_shown), list(zip(*columns_shown.values(), strict=True)), title=title)
+
+
+def _as_json(hit: "Ranked", probability: float | None) -> dict[str, object]:
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "probability": probability,
+        "id": hit.document.id,
+        "text": hit.document.text,
+    }
 
 
 def _read(source: str, column_names: str | None) -> "list[Document]":

@@ -176,8 +176,7 @@ def _limit(matcher: Matcher, max_length: int) -> None:
 def _default_activation(matcher: Matcher, name: str | Path | Matcher) -> Activation:
     calibration = matcher.calibration
     if calibration is not None:
-        slope, intercept = calibration.slope, calibration.intercept
-        return lambda scores: torch.sigmoid(slope * scores + intercept)
+        return lambda scores: torch.as_tensor(calibration.probability(scores.cpu())).to(scores)
     if not isinstance(matcher.model, CrossEncoderModel):
         return nn.Identity()
     found = None if isinstance(name, Matcher) else _written_activation(model_folder(name))

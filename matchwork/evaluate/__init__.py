@@ -13,6 +13,7 @@ from matchwork.evaluate.measures import (
 )
 from matchwork.evaluate.protocol import PROTOCOLS
 from matchwork.evaluate.regression import evaluate_regression
+from matchwork.evaluate.reliability import Reliability, reliability
 from matchwork.evaluate.significance import bootstrap_interval, holm, permutation_test
 from matchwork.packages import make_callable
 
@@ -22,6 +23,7 @@ __all__ = [
     "REGRESSION",
     "Comparison",
     "Evaluation",
+    "Reliability",
     "bootstrap_interval",
     "canonical",
     "class_measures",
@@ -33,6 +35,7 @@ __all__ = [
     "gain",
     "holm",
     "permutation_test",
+    "reliability",
     "task_of",
 ]
 

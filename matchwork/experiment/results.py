@@ -110,11 +110,24 @@ def _describe(
         "num_dropped": main.num_dropped,
         "num_ties": main.num_ties,
         "paper": dict(condition.section.paper),
+        **_reliability(outcomes),
         "per_query": {
             measure: {query: round(value, 5) for query, value in values.items()}
             for measure, values in main.per_query.items()
         },
     }
+
+
+def _reliability(outcomes: Sequence[ConditionOutcome]) -> dict[str, dict[str, float]]:
+    """Mean errors of the matchers' probabilities, where every seed gives some."""
+    found = [each.reliability for each in outcomes if each.reliability is not None]
+    if len(found) < len(outcomes):
+        return {}
+    errors = {
+        "calibration_error": [each.calibration_error for each in found],
+        "brier": [each.brier for each in found],
+    }
+    return {"reliability": {name: float(np.mean(values)) for name, values in errors.items()}}
 
 
 def _measures(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwork.evaluate import Evaluation
+from matchwork.evaluate import Evaluation, Reliability
 from matchwork.evaluate.sample import Sample
 
 
@@ -14,22 +14,26 @@ from matchwork.evaluate.sample import Sample
 class ConditionOutcome:
     """Test evaluations (by system name) under one condition, and the fusion weights of its dev.
 
-    A weight is the matcher's share beside the baseline of that name.
+    A weight is the matcher's share beside the baseline of that name. `reliability` is that of
+    the matcher's probabilities; None where it gives none, or nobody had asked yet.
     """
 
     evaluations: dict[str, Evaluation]
     weights: dict[str, float] = field(default_factory=dict)
+    reliability: Reliability | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the inverse of `from_json`."""
         evaluations = {name: evaluation_to_json(e) for name, e in self.evaluations.items()}
-        return {"evaluations": evaluations, "weights": self.weights}
+        trust = {} if self.reliability is None else {"reliability": self.reliability.to_json()}
+        return {"evaluations": evaluations, "weights": self.weights, **trust}
 
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> "ConditionOutcome":
         """Read back what `to_json` wrote."""
         evaluations = {name: evaluation_from_json(e) for name, e in table["evaluations"].items()}
-        return cls(evaluations, table["weights"])
+        trust = Reliability.from_json(table["reliability"]) if "reliability" in table else None
+        return cls(evaluations, table["weights"], trust)
 
 
 @dataclass

@@ -78,7 +78,9 @@ def _measure(
     run = test.run(matcher, observer.progress)
     write_run(folder / condition.run_file, run, tag=matcher.name)
     evaluation = test.evaluate_matcher(matcher, run, matcher.calibration)
-    outcome = ConditionOutcome({matcher.name: evaluation})
+    outcome = ConditionOutcome(
+        {matcher.name: evaluation}, reliability=test.reliability(run, matcher.calibration)
+    )
     if test.task == "ranking":
         measure, protocol = dev.measures[0], dev.protocol
         ours = dev_run or dev.run(matcher)

@@ -6,6 +6,8 @@ from matchwork.explain.codes import CodeMaps
 from matchwork.explain.contributions import Contributions, contributions, sum_line
 from matchwork.explain.explanation import Explanation, WordPair, WordWeight, explain
 from matchwork.explain.export import save
+from matchwork.explain.faithfulness import Faithfulness, faithfulness
+from matchwork.explain.faithfulness_charts import faithfulness_chart
 from matchwork.explain.heat_maps import (
     gate_strip,
     heat_map,
@@ -28,9 +30,17 @@ from matchwork.explain.report import (
     report_html,
     write_report,
 )
-from matchwork.explain.result_charts import Bar, bar_with_intervals, curve, wins_losses
+from matchwork.explain.result_charts import (
+    Bar,
+    bar_with_intervals,
+    curve,
+    reliability_chart,
+    wins_losses,
+)
+from matchwork.explain.schema import json_schema
 from matchwork.explain.share_charts import share_bars
 from matchwork.explain.shares import Shares
+from matchwork.explain.spans import Span
 from matchwork.explain.titles import evidence_title, layer_title
 from matchwork.explain.word_charts import contribution_bars, word_strip
 from matchwork.packages import make_callable
@@ -40,6 +50,7 @@ __all__ = [
     "CodeMaps",
     "Contributions",
     "Explanation",
+    "Faithfulness",
     "Figure",
     "Heading",
     "Highlight",
@@ -50,6 +61,7 @@ __all__ = [
     "PhraseMatch",
     "Section",
     "Shares",
+    "Span",
     "Table",
     "WordPair",
     "WordWeight",
@@ -61,9 +73,12 @@ __all__ = [
     "curve",
     "evidence_title",
     "explain",
+    "faithfulness",
+    "faithfulness_chart",
     "gate_strip",
     "heat_map",
     "heat_maps",
+    "json_schema",
     "layer_strip",
     "layer_summaries",
     "layer_title",
@@ -72,6 +87,7 @@ __all__ = [
     "outstanding_strip",
     "phrase_matches",
     "picture",
+    "reliability_chart",
     "report_html",
     "save",
     "share_bars",

@@ -1,4 +1,4 @@
-"""Charts to SVG, PNG and live HTML through vl-convert: no browser, no network."""
+"""Charts to Vega-Lite, SVG, PNG and live HTML through vl-convert: no browser, no network."""
 
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,6 +31,8 @@ _CONFIG: dict[str, Any] = {
         "domainColor": INK,
         "gridColor": "#8884",
         "labelFontSize": 11,
+        "labelFlush": False,  # else the outer labels move into their neighbours
+        "labelSeparation": 6,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
     },
@@ -39,18 +41,25 @@ _CONFIG: dict[str, Any] = {
 }
 
 
+def to_vega_lite(chart: "Chart") -> dict[str, Any]:
+    """The chart with its data and our look, as any Vega-Lite renderer draws it."""
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    spec["config"] = dict(_CONFIG)
+    return spec
+
+
 def to_svg(chart: "Chart") -> str:
     """An `<svg>` element without scripts, in the colours of the page around it."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(_spec(chart), vl_version=_version()))
+    return str(vl_convert.vegalite_to_svg(to_vega_lite(chart), vl_version=_version()))
 
 
 def to_png(chart: "Chart", scale: float = 2.0) -> bytes:
     """A picture on white."""
     import vl_convert
 
-    spec = _spec(chart)
+    spec = to_vega_lite(chart)
     spec["config"]["background"] = "white"
     return bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=scale))
 
@@ -60,19 +69,13 @@ def to_live_html(chart: "Chart") -> str:
     import vl_convert
 
     # "<" as an escape: a word such as "</script>" must not end the script.
-    spec = json.dumps(_spec(chart)).replace("<", "\\u003c")
+    spec = json.dumps(to_vega_lite(chart)).replace("<", "\\u003c")
     options = json.dumps({"actions": False, "renderer": "svg"})
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
     return (
         f"<div class='scroll' id='chart'></div>\n<script>{bundle}</script>\n"
         f"<script>vegaEmbed('#chart', {spec}, {options});</script>"
     )
-
-
-def _spec(chart: "Chart") -> dict[str, Any]:
-    spec: dict[str, Any] = chart.to_dict(validate=False)
-    spec["config"] = dict(_CONFIG)
-    return spec
 
 
 def _version() -> str:

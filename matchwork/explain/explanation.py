@@ -15,6 +15,7 @@ from matchwork.ordering import order
 from matchwork.registry import did_you_mean
 
 if TYPE_CHECKING:  # reports are written without a matcher, hence without waiting for torch
+    from matchwork.explain.spans import Span
     from matchwork.rank.matcher import Matcher
     from matchwork.text import Token
 
@@ -38,7 +39,7 @@ class WordWeight:
     values: Values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Two texts, their score, and the model's evidence cut to the words that are there.
 
@@ -155,71 +156,37 @@ class Explanation:
         strongest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
         return f"Strongest value of each word: {evidence_title(name).lower()}", strongest
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, enough to make an equal explanation; paths and phrases come on top."""
-        from matchwork.explain.paths import matching_paths
-        from matchwork.explain.phrases import phrase_matches
+    def spans(self, threshold: float = 0.5, max_spans: int | None = None) -> "list[Span]":
+        """Stretches of the document that speak for the match: see `matchwork.explain.spans`."""
+        from matchwork.explain.spans import spans
 
-        extra = {
-            "phrase_lengths": dict(self.phrase_lengths),
-            "shares": None if self.shares is None else self.shares.to_json(),
-            "codes": None if self.codes is None else self.codes.to_json(),
-            "paths": [path.to_json(self) for path in matching_paths(self)],
-            "phrases": [level.to_json() for level in phrase_matches(self)],
-        }
-        return {
-            "query": self.query,
-            "document": self.document,
-            "model": self.model,
-            "score": self.score,
-            "probability": self.probability,
-            "query_tokens": [token._asdict() for token in self.query_tokens],
-            "document_tokens": [token._asdict() for token in self.document_tokens],
-            "tables": {name: table.tolist() for name, table in self.tables.items()},
-            "weights": {
-                name: {"side": weight.side, "values": weight.values.tolist()}
-                for name, weight in self.weights.items()
-            },
-            **{name: value for name, value in extra.items() if value},
-        }
+        return spans(self, threshold, max_spans)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values in the form that `matchwork.explain.schema` documents."""
+        from matchwork.explain.schema import to_json
+
+        return to_json(self)
 
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> "Explanation":
         """The inverse of `to_json`."""
-        from matchwork.text import Token
+        from matchwork.explain.schema import from_json
 
-        try:
-            query = tuple(Token(**token) for token in table["query_tokens"])
-            document = tuple(Token(**token) for token in table["document_tokens"])
-            return cls(
-                query=table["query"],
-                document=table["document"],
-                model=table["model"],
-                score=table["score"],
-                probability=table["probability"],
-                query_tokens=query,
-                document_tokens=document,
-                tables={
-                    name: _array(rows, (len(query), len(document)))
-                    for name, rows in table["tables"].items()
-                },
-                weights={
-                    name: WordWeight(weight["side"], _array(weight["values"], (-1,)))
-                    for name, weight in table["weights"].items()
-                },
-                phrase_lengths=dict(table.get("phrase_lengths", {})),
-                shares=Shares.from_json(table["shares"]) if "shares" in table else None,
-                codes=CodeMaps.from_json(table["codes"]) if "codes" in table else None,
-            )
-        except KeyError as error:
-            raise DataError(f"not an explanation: no entry {error}") from error
-        except (TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"not an explanation: {error}") from error
+        return from_json(table)
+
+    def __repr__(self) -> str:
+        shape = f"{len(self.query_tokens)} x {len(self.document_tokens)} words"
+        return f"Explanation(model={self.model!r}, score={self.score:.4f}, {shape})"
 
     def _repr_html_(self) -> str:
+        """What a notebook shows: the marked texts, then the first of the heat maps."""
+        from matchwork.explain.drawing import to_svg
+        from matchwork.explain.heat_maps import heat_maps
         from matchwork.explain.highlight import explanation_html
 
-        return explanation_html(self)
+        drawings = [f"<div>{to_svg(chart)}</div>" for chart in heat_maps(self)[:1]]
+        return "".join([explanation_html(self), *drawings])
 
     def _check(self, name: str, values: Values, shape: tuple[int, ...]) -> None:
         if values.shape != shape:
@@ -274,7 +241,3 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
         shares=Shares(score, **parts) if parts else None,
         codes=codes,
     )
-
-
-def _array(values: object, shape: tuple[int, ...]) -> Values:
-    return np.asarray(values, dtype=np.float64).reshape(shape)

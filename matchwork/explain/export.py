@@ -1,4 +1,7 @@
-"""An explanation as a file: JSON for programs, HTML for reading, PNG and SVG for showing."""
+"""An explanation as a file: JSON for programs, HTML for reading, PNG and SVG for showing.
+
+`.vl.json` is the picture as Vega-Lite, for pages and notebooks that draw it themselves.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +10,7 @@ from matchwork.errors import ConfigError
 from matchwork.explain.answers import ALIGNMENT, answers
 from matchwork.explain.code_charts import code_strip, word_gates
 from matchwork.explain.contributions import Contributions, contributions, sum_line
-from matchwork.explain.drawing import to_png, to_svg
+from matchwork.explain.drawing import to_png, to_svg, to_vega_lite
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.heat_maps import heat_maps
 from matchwork.explain.layers import layer_summaries
@@ -35,13 +38,14 @@ MAX_PAGE_WORDS = 400  # a page scrolls; past this a browser grows slow
 def save(explanation: Explanation, path: str | Path) -> None:
     """Write an explanation in the format that the suffix of `path` names."""
     path = Path(path)
-    writer = _WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise ConfigError(
-            f"cannot tell how to write {path.name!r}: no format for suffix {path.suffix!r}; "
-            f"use {', '.join(_WRITERS)}"
-        )
-    writer(explanation, path)
+    for suffix, writer in _WRITERS.items():
+        if path.name.lower().endswith(suffix):
+            writer(explanation, path)
+            return
+    raise ConfigError(
+        f"cannot tell how to write {path.name!r}: no format for suffix {path.suffix!r}; "
+        f"use {', '.join(_WRITERS)}"
+    )
 
 
 def _write_json(explanation: Explanation, path: Path) -> None:
@@ -146,7 +150,12 @@ def _write_svg(explanation: Explanation, path: Path) -> None:
     write_text(path, to_svg(picture(explanation)))
 
 
+def _write_chart(explanation: Explanation, path: Path) -> None:
+    write_json(path, to_vega_lite(picture(explanation)))
+
+
 _WRITERS: dict[str, Callable[[Explanation, Path], None]] = {
+    ".vl.json": _write_chart,  # before the suffix that it ends in
     ".json": _write_json,
     ".html": _write_html,
     ".png": _write_png,

@@ -1,5 +1,6 @@
-"""Pictures of results: training curves, systems with intervals, wins and losses."""
+"""Pictures of results: training curves, systems with intervals, wins and losses, trust."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,6 +10,7 @@ from matchwork.explain.drawing import INK
 from matchwork.explain.highlight import NEGATIVE, POSITIVE
 
 if TYPE_CHECKING:
+    from matchwork.evaluate import Reliability
     from matchwork.explain.drawing import Chart
 
 
@@ -90,6 +92,31 @@ def wins_losses(differences: Iterable[float], measure: str = "") -> "Chart":
         )
     title = f"{len(gains):,} queries better, {len(losses):,} worse, {ties:,} equal"
     return alt.layer(*panels).properties(width=520, height=200, title=title)
+
+
+def reliability_chart(found: "Reliability") -> "Chart":
+    """Promised probabilities against shares of matches; on the diagonal they are equal."""
+    import altair as alt
+
+    rows = [each._asdict() for each in found.bins]
+    top = max(max(each.probability, each.matched) for each in found.bins)  # matches may be rare
+    top = min(1.0, math.ceil(max(top, 0.05) * 20) / 20)
+    ends = [{"probability": end, "matched": end} for end in (0.0, top)]
+    scale, axis = alt.Scale(domain=[0, top], nice=False), alt.Axis(tickCount=5)
+    x = alt.X("probability:Q", title="probability said", scale=scale, axis=axis)
+    y = alt.Y("matched:Q", title="share that matched", scale=scale, axis=axis)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
+    tooltip = [alt.Tooltip(f"{name}:Q", format=".4~f") for name in ("probability", "matched")]
+    diagonal = alt.Chart(alt.InlineData(values=ends)).mark_line(
+        color=INK, strokeDash=[4, 3], strokeWidth=1, opacity=0.6
+    )
+    return alt.layer(
+        diagonal.encode(x=x, y=y),
+        base.mark_line(color=POSITIVE),
+        base.mark_point(color=POSITIVE, filled=True, opacity=1, size=60).encode(
+            tooltip=[*tooltip, "pairs:Q"]
+        ),
+    ).properties(width=260, height=260)
 
 
 def _points(history: Iterable[Mapping[str, Any]], by: str) -> dict[str, dict[float, list[float]]]:

@@ -6,7 +6,6 @@ side learnt; `README.md` is for people.
 """
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError
 from matchwork.files import folder_beside, read_json, write_json, write_text
 from matchwork.models import MODELS, MatchModel
-from matchwork.rank.calibration import Calibration
+from matchwork.rank.calibration import calibration_from_table, calibration_to_table
 from matchwork.text import CorpusStatistics
 from matchwork.text.tokenizer import TOKENIZERS
 from matchwork.version import VERSION
@@ -70,7 +69,7 @@ def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
         save_arrays(matcher.statistics.to_arrays(), folder / STATISTICS)
         files.append(STATISTICS)
     if matcher.calibration is not None:
-        write_json(folder / CALIBRATION, asdict(matcher.calibration))
+        write_json(folder / CALIBRATION, calibration_to_table(matcher.calibration))
         files.append(CALIBRATION)
     encoder = matcher.model.encoder
     write_json(
@@ -117,7 +116,7 @@ def load(path: str | Path) -> "Matcher":
         if STATISTICS in config["files"]:
             statistics = CorpusStatistics.from_arrays(load_arrays(folder / STATISTICS))
         if CALIBRATION in config["files"]:
-            calibration = build(Calibration, read_json(folder / CALIBRATION), CALIBRATION)
+            calibration = calibration_from_table(read_json(folder / CALIBRATION), CALIBRATION)
         return Matcher(
             tokenizer,
             model,

@@ -12,7 +12,7 @@ import torch
 from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput, ModelConfig
 from matchwork.rank import folder
-from matchwork.rank.calibration import Calibration
+from matchwork.rank.calibration import AnyCalibration, Calibration
 from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.ranking import RowScores, rank
 from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
@@ -45,7 +45,7 @@ class Matcher:
         *,
         name: str | None = None,
         statistics: CorpusStatistics | None = None,
-        calibration: Calibration | None = None,
+        calibration: AnyCalibration | None = None,
         max_query_length: int | None = None,
         max_document_length: int | None = None,
     ) -> None:

@@ -8,12 +8,14 @@ import numpy as np
 from matchwork.data.dataset import Split
 from matchwork.evaluate import (
     Evaluation,
+    Reliability,
     evaluate,
     evaluate_classification,
     evaluate_regression,
+    reliability,
 )
 from matchwork.rank.bm25 import BM25
-from matchwork.rank.calibration import Calibration, ClassCalibration
+from matchwork.rank.calibration import AnyCalibration, Calibration, ClassCalibration
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.ranking import Progress, rank_all
 from matchwork.types import Run, Scorer, Scores, Task
@@ -79,7 +81,7 @@ class MeasuredSplit:
         )
 
     def evaluate(
-        self, run: Run, calibration: Calibration | ClassCalibration | None = None
+        self, run: Run, calibration: AnyCalibration | ClassCalibration | None = None
     ) -> Evaluation:
         """Rankings by order, classifications by calibrated probability, regressions by value."""
         if self.task == "ranking":
@@ -94,7 +96,7 @@ class MeasuredSplit:
         self,
         matcher: Matcher,
         run: Run | None = None,
-        calibration: Calibration | None = None,
+        calibration: AnyCalibration | None = None,
     ) -> Evaluation:
         """As `evaluate` does its run, but of more than two classes by the likeliest."""
         if self.task != "classification" or self.num_classes == 2:
@@ -111,6 +113,15 @@ class MeasuredSplit:
         if self.num_classes > 2:
             return ClassCalibration.fit(scores, labels, self.num_classes)
         return Calibration.fit(scores, labels)
+
+    def reliability(self, run: Run, calibration: AnyCalibration | None) -> Reliability | None:
+        """How far probabilities can be trusted; None without any, and where labels are values."""
+        if calibration is None or self.task == "regression":
+            return None
+        scores, labels = self.scored_pairs(run)
+        # Of more than two classes, the score is that of class 1.
+        matches = labels == 1 if self.num_classes > 2 else labels > 0
+        return reliability(calibration.probability(scores), matches) if len(scores) else None
 
     def _by_class(self, probabilities: Scores, labels: np.ndarray) -> Evaluation:
         classes = labels if self.num_classes > 2 else (labels > 0).astype(np.int64)

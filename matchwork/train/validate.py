@@ -2,7 +2,7 @@
 
 from matchwork.errors import DataError
 from matchwork.models import MatchModel
-from matchwork.rank.calibration import Calibration
+from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.types import Run
@@ -31,7 +31,9 @@ def calibrate(matcher: Matcher, dev: MeasuredSplit) -> Run:
     scores, labels = dev.scored_pairs(run)
     try:
         positive = labels == 1 if matcher.num_classes > 2 else labels
-        matcher.calibration = Calibration.fit(scores, positive)
+        # A classification is read off at one half: a curve of another kind would move its results.
+        fit = Calibration.fit if dev.task == "classification" else fit_calibration
+        matcher.calibration = fit(scores, positive)
     except DataError:
         matcher.calibration = None
     return run

@@ -1,7 +1,7 @@
 import pytest
 
 from matchwork.data import read_run, toy, write_qrels
-from matchwork.evaluate import evaluate
+from matchwork.evaluate import evaluate, reliability
 from matchwork.rank import Matcher
 from matchwork.rank.ranking import rank_all
 
@@ -52,6 +52,20 @@ def test_fusion_and_report(call, matcher_folder, tmp_path):
 def test_the_rule_for_ties_is_that_of_the_protocol(call, protocol, rule):
     printed = " ".join(call("evaluate", "bm25", "toy", "--protocol", protocol).stdout.split())
     assert f"tied documents, {rule}: BM25 2" in printed
+
+
+def test_probabilities_are_checked(call, call_json, matcher_folder, tmp_path):
+    found = call_json("evaluate", matcher_folder, "toy")["reliability"]
+    matcher, pairs = Matcher.load(matcher_folder), list(toy()["test"].pairs())
+    chances = matcher.probability([(pair.query, pair.document) for pair in pairs])
+    expected = reliability(chances, [pair.label > 0 for pair in pairs])
+    assert found["calibration_error"] == pytest.approx(expected.calibration_error)
+    assert found["brier"] == pytest.approx(expected.brier) and found["num_pairs"] == len(pairs)
+    report = tmp_path / "report.html"
+    shown = call("evaluate", matcher_folder, "toy", "--report", report).stdout
+    assert f"calibration error {expected.calibration_error:.4f}" in " ".join(shown.split())
+    assert "What its probabilities are worth" in report.read_text()
+    assert call_json("evaluate", "bm25", "toy")["reliability"] is None
 
 
 def test_bm25_alone(call_json):

@@ -6,7 +6,7 @@ COMMANDS = [
     ["data", "show"],
     ["data", "check"],
     *([name] for name in ("models", "train", "evaluate", "rank", "score", "explain")),
-    *([name] for name in ("compare", "results", "analyse", "sweep")),
+    *([name] for name in ("compare", "results", "analyse", "sweep", "serve")),
 ]
 
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from matchwork.explain import json_schema
 from matchwork.rank import Matcher
 
 QUERY = "who wrote hamlet"
@@ -27,6 +28,29 @@ def test_rank_orders_like_the_library(call, call_json, matcher_folder, lines):
     assert hits[0]["id"] == "1", "named by its line"
     shown = call("rank", matcher_folder, "--query", "louvre", "--documents", lines)
     assert "[b]paris[/b]" in shown.stdout and "by bag" in shown.stdout
+
+
+def test_rank_says_how_likely_a_match_is_and_keeps_the_likely(
+    call, call_json, matcher_folder, lines
+):
+    arguments = ["rank", matcher_folder, "-q", QUERY, "-d", lines]
+    hits = call_json(*arguments)
+    chances = [hit["probability"] for hit in hits]
+    expected = Matcher.load(matcher_folder).probability([(QUERY, hit["text"]) for hit in hits])
+    assert chances == pytest.approx(expected.tolist()) and chances == sorted(chances)[::-1]
+    kept = call_json(*arguments, "--threshold", chances[1])
+    assert [hit["probability"] for hit in kept] == [c for c in chances if c >= chances[1]]
+    assert len(kept) < len(hits)
+    assert call_json(*arguments, "--threshold", 1) == []
+    shown = call(*arguments).stdout
+    assert "probability" in shown and f"{chances[0]:.4f}" in shown
+    assert call(*arguments, "--threshold", 1).exit_code == 0
+
+
+def test_a_threshold_needs_probabilities(call, call_json, lines):
+    assert call_json("rank", "bm25", "-q", "x", "-d", lines)[0]["probability"] is None
+    result = call("rank", "bm25", "-q", "x", "-d", lines, "--threshold", 0.5)
+    assert result.exit_code == 2 and "bm25 gives no probabilities" in result.stderr
 
 
 def test_rank_reads_stdin_with_bm25(call_json):
@@ -96,3 +120,35 @@ def test_explain_answers_for_an_empty_document(call, matcher_folder):
 def test_explain_refuses_an_unknown_format(call, matcher_folder, tmp_path):
     result = call("explain", matcher_folder, "-q", "a", "-d", "b", "--out", tmp_path / "why.doc")
     assert result.exit_code == 2 and ".html" in result.stderr
+
+
+def test_explain_needs_texts_or_a_data_set(call, matcher_folder):
+    for arguments in ([], ["-q", "a"], ["-d", "b"]):
+        result = call("explain", matcher_folder, *arguments)
+        assert result.exit_code == 2 and "give --query and --document" in result.stderr
+    result = call("explain", matcher_folder, "--faithfulness", "toy", "-q", "a")
+    assert result.exit_code == 2 and "leave out the texts" in result.stderr
+
+
+def test_explain_prints_its_schema(call):
+    assert json.loads(call("explain", "--schema").stdout) == json_schema()
+
+
+def test_faithfulness_is_measured_and_written(call, call_json, matcher_folder, tmp_path):
+    arguments = ["explain", matcher_folder, "--faithfulness", "toy", "--pairs", 5, "--draws", 2]
+    found = call_json(*arguments, "--write", "--results", tmp_path)
+    assert found["dataset"] == "toy" and found["num_pairs"] == 5 and found["num_draws"] == 2
+    assert set(found["deletion"]) == set(found["insertion"]) >= {"gain", "ci", "p", "curve"}
+    folder = tmp_path / "faithfulness"
+    assert json.loads((folder / "toy-bag.json").read_text()) == found
+    assert "more faithful" in (folder / "toy-bag.svg").read_text()
+    shown = call(*arguments)
+    assert "insertion" in shown.stdout and "5 matching pairs" in shown.stdout
+    assert f"{found['deletion']['gain']:+.4f}" in shown.stdout, "same seed, same numbers"
+
+
+def test_faithfulness_needs_matching_pairs(call, matcher_folder, tmp_path):
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("query\tdocument\tlabel\na\tb c\t0\n")
+    result = call("explain", matcher_folder, "--faithfulness", pairs, "--split", "pairs")
+    assert result.exit_code == 1 and "no pair labelled as a match" in result.stderr

@@ -49,6 +49,8 @@ def test_everything_is_written_and_told(write_recipe, tmp_path):
     assert rr["std"] == pytest.approx(np.std(by_seed, ddof=1))
     assert rr["ci"][0] <= rr["mean"] <= rr["ci"][1]
     assert np.mean(list(result["per_query"]["RR"].values())) == pytest.approx(rr["mean"], abs=1e-5)
+    assert result["reliability"].keys() == {"calibration_error", "brier"}
+    assert 0 < result["reliability"]["brier"] < 1
 
     assert listener.epochs == [(seed, epoch) for seed in (3, 5) for epoch in (1, 2, 3)]
     test = toy()["test"]

@@ -108,14 +108,14 @@ def test_save_by_suffix(make_matcher, tmp_path):
     assert len(list(tmp_path.iterdir())) == 4
 
 
-@pytest.mark.parametrize("suffix", [".json", ".html", ".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".vl.json", ".json", ".html", ".png", ".svg"])
 def test_empty_texts_can_be_saved(make_matcher, tmp_path, suffix):
     save(explain(make_matcher("iasm-dynamic"), "", DOCUMENT), tmp_path / f"why{suffix}")
     assert (tmp_path / f"why{suffix}").stat().st_size > 0
 
 
 def test_unknown_suffix_names_the_known_ones(handmade, tmp_path):
-    with pytest.raises(ConfigError, match=r"suffix '.pdf'; use .json, .html, .png, .svg"):
+    with pytest.raises(ConfigError, match=r"suffix '.pdf'; use .vl.json, .json, .html, .png, .svg"):
         save(handmade, tmp_path / "why.pdf")
     assert not list(tmp_path.iterdir())
 

@@ -13,6 +13,7 @@ import torch
 from matchwork.errors import ConfigError, FolderError, OutputError, UnknownNameError
 from matchwork.models import BagMatcher, BagMatcherConfig
 from matchwork.rank import Calibration, Matcher
+from matchwork.rank.calibration import IsotonicCalibration
 from matchwork.text import CorpusStatistics
 
 Make = Callable[..., Matcher]
@@ -49,6 +50,15 @@ def saved(matcher: Matcher, tmp_path: Path) -> Path:
 
 def edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_calibration_of_any_shape_comes_back(matcher: Matcher, tmp_path: Path) -> None:
+    matcher.calibration = IsotonicCalibration((0.0, 2.5), (0.1, 0.8))
+    matcher.save(tmp_path / "matcher")
+    assert Matcher.load(tmp_path / "matcher").calibration == matcher.calibration
+    edit(tmp_path / "matcher" / "calibration.json", kind="magic")
+    with pytest.raises(FolderError, match="unknown kind 'magic'"):
+        Matcher.load(tmp_path / "matcher")
 
 
 def test_everything_comes_back(matcher: Matcher, saved: Path, pairs: list) -> None:

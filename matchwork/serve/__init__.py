@@ -1,0 +1,25 @@
+"""MATCHERS -> SERVICE: the wire protocols that rerank clients already speak."""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from matchwork.errors import MissingExtraError
+from matchwork.packages import lazy_names
+
+if TYPE_CHECKING:
+    from matchwork.serve.app import create_app as create_app
+    from matchwork.serve.process import serve as serve
+    from matchwork.serve.settings import Settings as Settings
+
+if not all(map(find_spec, ("fastapi", "uvicorn", "prometheus_client"))):
+    raise MissingExtraError("the service", "serve")
+
+# A process that only looks after workers, which load the matchers, stays small.
+_HOMES = {
+    "Settings": "matchwork.serve.settings",
+    "create_app": "matchwork.serve.app",
+    "serve": "matchwork.serve.process",
+}
+
+__all__ = sorted(_HOMES)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,0 +1,74 @@
+"""From what a command names to scorers: `FOLDER`, `NAME=FOLDER`, `bm25`, `minilm-maxsim`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from matchwork.errors import ConfigError, DataError
+from matchwork.files import read_json
+from matchwork.serve.settings import Precision
+
+if TYPE_CHECKING:
+    from matchwork.rank import Matcher
+    from matchwork.serve.served import Served
+
+BM25_NAME = "bm25"
+
+
+class Source(NamedTuple):
+    """What to open and the name that clients use for it."""
+
+    name: str
+    place: str
+
+
+def parse_source(text: str) -> Source:
+    """`NAME=PLACE`, or a place that is named after its folder."""
+    name, equals, place = text.partition("=")
+    if equals and not Path(text).exists():
+        if not name or not place:
+            raise ConfigError(f"a model to serve is FOLDER or NAME=FOLDER, got {text!r}")
+        return Source(name, place)
+    folder = Path(text)
+    return Source(folder.resolve().name if folder.is_dir() else text, text)
+
+
+def open_source(source: Source, device: str = "auto", precision: Precision = "float32") -> "Served":
+    """Load a scorer and try it once, so that what cannot work is known before any request."""
+    from matchwork.rank import BM25
+    from matchwork.serve.candidates import CandidateBM25
+    from matchwork.serve.served import Served
+
+    if source.place.lower() == BM25_NAME and not Path(source.place).is_dir():
+        return Served(source.name, CandidateBM25())
+    if _is_bm25_folder(Path(source.place)):
+        return Served(source.name, BM25.load(source.place))
+    served = Served(source.name, _open_matcher(source.place, device), precision)
+    try:
+        served.score([[("a", "b")]], lambda: True)
+    except (RuntimeError, DataError) as error:
+        raise ConfigError(
+            f"{source.place} cannot score on {device} in {precision}: {error}; "
+            "serve it in float32 or on another device"
+        ) from error
+    return served
+
+
+def _is_bm25_folder(folder: Path) -> bool:
+    try:
+        return bool(read_json(folder / "config.json").get("model") == BM25_NAME)
+    except (DataError, AttributeError):
+        return False
+
+
+def _open_matcher(place: str, device: str) -> "Matcher":
+    import torch
+
+    from matchwork.rank import Matcher
+
+    matcher = Matcher.pretrained(place)
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return matcher.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"no device {device!r}: {error}; try --device cpu") from error

@@ -1,0 +1,151 @@
+"""Running the application: one process, or several that are replaced when they die."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from matchwork.errors import ConfigError, MatchworkError
+from matchwork.serve.metrics import FOLDER_VARIABLE
+from matchwork.serve.opening import Source, open_source
+from matchwork.serve.settings import Precision, Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_BACKLOG = 2048
+_KEEP_ALIVE = 75  # seconds; longer than most clients keep a connection, so that they close it
+_GRACE = 5  # seconds beyond the deadline that a request may take when the service stops
+_PATIENCE = 60  # seconds without a sign of life before a worker is replaced
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "loggers": {
+        name: {"handlers": ["stderr"], "level": "INFO", "propagate": False}
+        for name in ("matchwork.serve", "uvicorn")
+    },
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a worker needs to know to build the application by itself."""
+
+    sources: Sequence[Source]
+    settings: Settings
+    device: str = "auto"
+    precision: Precision = "float32"
+    workers: int = 1
+
+    def build(self) -> "FastAPI":
+        """Open the matchers and make the application."""
+        from matchwork.serve.app import create_app
+
+        self._share_cores()
+        opened = [open_source(source, self.device, self.precision) for source in self.sources]
+        return create_app(opened, self.settings)
+
+    def build_in_worker(self) -> "FastAPI":
+        """The same; a worker that cannot start ends all, where others would be tried for ever."""
+        try:
+            return self.build()
+        except MatchworkError as error:
+            logging.getLogger("matchwork.serve").error("%s", error)
+            sys.exit(STARTUP_FAILURE)
+
+    def _share_cores(self) -> None:
+        if self.workers > 1 and "OMP_NUM_THREADS" not in os.environ:
+            import torch
+
+            torch.set_num_threads(max(1, (os.cpu_count() or 1) // self.workers))
+
+
+def serve(
+    plan: Plan, host: str, port: int, ready: Callable[[str], None] = lambda address: None
+) -> None:
+    """Serve until a signal says stop; what was accepted by then is finished.
+
+    `ready` is told the address, which matters where `port` is 0: any that is free.
+    """
+    if plan.workers < 1:
+        raise ConfigError(f"workers must be at least 1, got {plan.workers}")
+    names = [source.name for source in plan.sources]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two models are named {name!r}; name one with NAME=FOLDER")
+    with _listen(host, port) as listening:
+        address = f"http://{_bracketed(host)}:{listening.getsockname()[1]}"
+        run = _serve_alone if plan.workers == 1 else _serve_together
+        run(plan, listening, partial(ready, address))
+
+
+class _Supervisor(Multiprocess):
+    """uvicorn's, but quick to notice a worker that dies while it is asked for a sign of life."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that died."""
+        for worker in self.processes:
+            worker.child_conn.close()  # our copy of the worker's end: its death is then an end
+        super().keep_subprocess_alive()
+
+
+def _serve_alone(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
+    config = _config(plan, plan.build())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn stops in good order, then raises the signal again for whoever else listens.
+        signal.signal(number, lambda *_: None)
+    ready()
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _serve_together(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
+    with tempfile.TemporaryDirectory(prefix="matchwork-metrics-") as folder:
+        os.environ[FOLDER_VARIABLE] = folder  # where workers count together
+        config = _config(plan, plan.build_in_worker, factory=True, workers=plan.workers)
+        supervisor = _Supervisor(config, sockets=[listening])
+        ready()
+        supervisor.run()
+    if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
+        raise ConfigError("a worker could not start; its own message is above")
+
+
+def _config(plan: Plan, app: Any, **more: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=LOGGING,
+        access_log=False,  # addresses may hold texts; the guard writes lines without them
+        server_header=False,
+        backlog=_BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=plan.settings.deadline_ms // 1000 + _GRACE,
+        timeout_worker_healthcheck=_PATIENCE,
+        **more,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(
+            f"cannot listen on {host} port {port}: {error}; choose another --host or --port"
+        ) from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,1 @@
+"""The words of each protocol: requests, answers, errors and status codes."""

@@ -1,0 +1,92 @@
+"""Our own paths for pairs: scores and reasons."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from matchwork.serve.failures import Failure, Kind
+from matchwork.serve.protocols.base import StrictRoute, Style, Wire
+from matchwork.serve.service import Service
+
+SCORE, EXPLAIN = "/score", "/explain"
+
+
+class Pair(Wire):
+    """Two texts."""
+
+    query: str
+    document: str
+
+
+class ScoreRequest(Wire):
+    """Pairs to score; without `model` the first one served does it."""
+
+    pairs: list[Pair]
+    model: str | None = None
+
+
+class Truncated(BaseModel):
+    """How much of the texts was not read."""
+
+    texts: int
+    tokens: int
+
+
+class ScoreResponse(BaseModel):
+    """Scores on the model's own scale and as probabilities, in the order of the pairs."""
+
+    model: str
+    scores: list[float]
+    probabilities: list[float]
+    truncated: Truncated
+
+
+class ExplainRequest(Pair):
+    """A pair to explain; without `model` the first one served does it."""
+
+    model: str | None = None
+
+
+class OwnError(BaseModel):
+    """What went wrong."""
+
+    detail: str
+
+
+STYLE = Style(OwnError, lambda failure: {"detail": failure.message})
+
+
+def routes(service: Service) -> APIRouter:
+    """Both of them, for these scorers."""
+    router = APIRouter(route_class=StrictRoute, tags=["Matchwork"])
+
+    @router.post(SCORE, responses=STYLE.documented)
+    async def score_pairs(request: ScoreRequest) -> ScoreResponse:
+        """Score pairs of texts."""
+        served = service.find(request.model)
+        pairs = [(pair.query, pair.document) for pair in request.pairs]
+        if not pairs:
+            raise Failure(Kind.EMPTY, "pairs must not be empty: give at least one")
+        for query, document in pairs:
+            service.check(query, [document])
+        if len(pairs) > service.settings.max_documents:
+            limit = service.settings.max_documents
+            raise Failure(Kind.TOO_MANY, f"{len(pairs)} pairs are too many; at most {limit}")
+        answer = await service.score(served, pairs)
+        return ScoreResponse(
+            model=served.name,
+            scores=answer.scores.tolist(),
+            probabilities=answer.probabilities.tolist(),
+            truncated=Truncated(**answer.cut._asdict()),
+        )
+
+    @router.post(EXPLAIN, responses=STYLE.documented)
+    async def explain_pair(request: ExplainRequest) -> dict[str, Any]:
+        """Why a pair gets its score: tokens, tables, weights."""
+        served = service.find(request.model)
+        service.check(request.query, [request.document])
+        (explanation,) = await service.explain(served, [(request.query, request.document)])
+        return {**explanation.to_json(), "model": served.name}
+
+    return router

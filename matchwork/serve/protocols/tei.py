@@ -1,0 +1,99 @@
+"""`POST /rerank` of Hugging Face's text-embeddings-inference.
+
+It names no model: the first one served answers, unless `model`, which is ours, names another.
+"""
+
+from asyncio import to_thread
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from matchwork.serve.failures import Failure, Kind
+from matchwork.serve.protocols.base import TRUNCATION_HEADER, StrictRoute, Style, Wire
+from matchwork.serve.service import Service
+
+PATH = "/rerank"
+
+
+class TEIRequest(Wire):
+    """What clients of text-embeddings-inference send; scores are probabilities unless raw."""
+
+    query: str
+    texts: list[str]
+    truncate: bool | None = False
+    truncation_direction: Literal["Left", "Right", "left", "right"] = "Right"
+    raw_scores: bool = False
+    return_text: bool = False
+    model: str | None = None
+
+
+class TEIResult(BaseModel):
+    """One text; `index` is its place in the request."""
+
+    index: int
+    score: float
+    text: str | None = None
+
+
+class TEIError(BaseModel):
+    """What went wrong, and its class."""
+
+    error: str
+    error_type: Literal["Unhealthy", "Backend", "Overloaded", "Validation", "Tokenizer", "Empty"]
+
+
+_TYPES = {
+    Kind.EMPTY: "Empty",
+    Kind.OVERLOADED: "Overloaded",
+    Kind.LATE: "Overloaded",
+    Kind.CLOSING: "Unhealthy",
+    Kind.INTERNAL: "Backend",
+}
+STYLE = Style(
+    TEIError,
+    lambda failure: {
+        "error": failure.message,
+        "error_type": _TYPES.get(failure.kind, "Validation"),
+    },
+    {
+        Kind.SYNTAX: 400,
+        Kind.EMPTY: 400,
+        Kind.TOO_MANY: 413,
+        Kind.TOO_LONG: 413,
+        Kind.INTERNAL: 424,
+    },
+)
+
+
+def routes(service: Service) -> APIRouter:
+    """The protocol for these scorers."""
+    router = APIRouter(route_class=StrictRoute, tags=["text-embeddings-inference"])
+
+    @router.post(PATH, responses=STYLE.documented, response_model_exclude_none=True)
+    async def tei_rerank(request: TEIRequest, response: Response) -> list[TEIResult]:
+        """Rank texts as text-embeddings-inference does."""
+        served = service.find(request.model)
+        if request.truncation_direction.lower() == "left":
+            raise Failure(Kind.INVALID, "truncation_direction: texts are only cut on the right")
+        service.check(request.query, request.texts)
+        if not request.truncate:
+            cut = await to_thread(served.cuts, [(request.query, text) for text in request.texts])
+            if cut.texts:
+                raise Failure(
+                    Kind.TOO_LONG,
+                    f"{cut.texts} texts have {cut.tokens} tokens more than the model reads; "
+                    "send truncate: true to cut them",
+                )
+        lines, cut = await service.rank(served, request.query, request.texts, None)
+        response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
+        return [
+            TEIResult(
+                index=line.place,
+                score=line.score if request.raw_scores else line.probability,
+                text=request.texts[line.place] if request.return_text else None,
+            )
+            for line in lines
+        ]
+
+    return router

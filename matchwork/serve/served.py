@@ -1,0 +1,176 @@
+"""A scorer as the service uses it: many requests in one call, probabilities, cut texts."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from matchwork.errors import DataError
+from matchwork.explain import Explanation, explain
+from matchwork.rank import BM25, Matcher
+from matchwork.rank.matcher import Truncation
+from matchwork.serve.candidates import CandidateBM25
+from matchwork.serve.failures import Failure, Kind
+from matchwork.serve.settings import Precision
+from matchwork.types import Scorer, Scores, TextPair
+
+Requests: TypeAlias = Sequence[Sequence[TextPair]]
+StillWanted: TypeAlias = Callable[[], bool]
+
+MAX_CELLS = 250_000
+"""Word pairs that an explanation may have: its tables are sent as JSON."""
+_WORD = re.compile(r"\w+")
+
+
+class Abandoned(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The answer to one request, and how much of its texts was not read."""
+
+    scores: Scores
+    cut: Truncation
+
+
+class Served:
+    """A scorer under the name that clients use; called from one thread only."""
+
+    def __init__(self, name: str, scorer: Scorer, precision: Precision = "float32") -> None:
+        self.name = name
+        self.scorer = scorer
+        self.precision = precision
+        self.matcher = scorer if isinstance(scorer, Matcher) else None
+
+    def score(self, requests: Requests, wanted: StillWanted) -> list[Scored]:
+        """Every request's scores; those of a matcher are computed together."""
+        if self.matcher is not None:
+            return self._match(self.matcher, requests, wanted)
+        if isinstance(self.scorer, CandidateBM25):  # whose scores depend on what comes together
+            found = [self.scorer.score(pairs) for pairs in requests]
+        else:
+            found = _split(self.scorer.score(_joined(requests)), requests)
+        return [Scored(_finite(scores), Truncation()) for scores in found]
+
+    def explain(self, requests: Requests, wanted: StillWanted) -> list[list[Explanation]]:
+        """An explanation of every pair."""
+        matcher, found = self.matcher, []
+        if matcher is None:
+            raise Failure(Kind.INVALID, f"model {self.name!r} gives no explanations")
+        for pairs in requests:
+            made = []
+            for query, document in pairs:
+                if not wanted():
+                    raise Abandoned
+                self._check_size(matcher, query, document)
+                made.append(explain(matcher, query, document))
+            found.append(made)
+        return found
+
+    def probability(self, scores: Scores) -> Scores:
+        """Scores between 0 and 1, in the same order: calibrated where the matcher is.
+
+        Else `s / (1 + s)` of BM25, which is never negative, and `(1 + s / (1 + |s|)) / 2`: both
+        rise with the score and, unlike a logistic function, keep large scores apart.
+        """
+        if self.matcher is not None and self.matcher.calibration is not None:
+            return self.matcher.calibration.probability(scores)
+        bounded: Scores = scores / (1 + np.abs(scores))
+        return bounded if isinstance(self.scorer, BM25 | CandidateBM25) else (1 + bounded) / 2
+
+    def cuts(self, pairs: Sequence[TextPair]) -> Truncation:
+        """What the matcher would not read of these pairs."""
+        return Truncation() if self.matcher is None else _cuts(self.matcher, pairs)
+
+    def num_tokens(self, texts: Sequence[str]) -> int:
+        """How many tokens (words, for BM25) these texts have."""
+        if self.matcher is None:
+            return sum(len(_WORD.findall(text)) for text in texts)
+        return int(self.matcher.tokenizer.encode(list(texts)).lengths.sum())
+
+    def shorten(self, texts: Sequence[str], num_tokens: int) -> list[str]:
+        """Each text up to the end of its first tokens."""
+        return [text[: max(self._ends(text)[:num_tokens], default=0)] for text in texts]
+
+    def _ends(self, text: str) -> list[int]:
+        if self.matcher is None:
+            return [word.end() for word in _WORD.finditer(text)]
+        return [token.end for token in self.matcher.tokenizer.tokens(text)]
+
+    def about(self) -> dict[str, Any]:
+        """What clients may know of it."""
+        matcher = self.matcher
+        return {
+            "name": self.name,
+            "scorer": self.scorer.name,
+            "calibrated": matcher is not None and matcher.calibration is not None,
+            "explains": matcher is not None,
+            "max_query_tokens": matcher and matcher.max_query_length,
+            "max_document_tokens": matcher and matcher.max_document_length,
+        }
+
+    def _match(self, matcher: Matcher, requests: Requests, wanted: StillWanted) -> list[Scored]:
+        def stop_if_abandoned(_: int) -> None:
+            if not wanted():
+                raise Abandoned
+
+        matcher.truncation = Truncation()
+        with self._at_precision(matcher):
+            scores = _finite(matcher.score(_joined(requests), stop_if_abandoned))
+        cuts = [matcher.truncation]
+        if len(requests) > 1:  # then it is known of all together, and rarely more than nothing
+            cuts = [_cuts(matcher, pairs) if any(cuts[0]) else cuts[0] for pairs in requests]
+        return [Scored(*both) for both in zip(_split(scores, requests), cuts, strict=True)]
+
+    def _at_precision(self, matcher: Matcher) -> Any:
+        if self.precision == "float32":
+            return nullcontext()
+        import torch
+
+        return torch.autocast(matcher.device.type, dtype=getattr(torch, self.precision))
+
+    def _check_size(self, matcher: Matcher, query: str, document: str) -> None:
+        rows, columns = map(len, matcher.tokens(query, document))
+        if rows * columns > MAX_CELLS:
+            raise Failure(
+                Kind.TOO_LONG,
+                f"{rows} by {columns} words are too many to explain; at most {MAX_CELLS} pairs",
+            )
+
+
+def _joined(requests: Requests) -> list[TextPair]:
+    return [pair for pairs in requests for pair in pairs]
+
+
+def _split(scores: Scores, requests: Requests) -> list[Scores]:
+    return np.split(scores, np.cumsum([len(pairs) for pairs in requests])[:-1])
+
+
+def _finite(scores: Scores) -> Scores:
+    if not np.isfinite(scores).all():
+        raise DataError("the matcher gave scores that are not finite; its weights are damaged")
+    return scores
+
+
+def _cuts(matcher: Matcher, pairs: Sequence[TextPair]) -> Truncation:
+    """As the matcher counts: every distinct text once, then pairs too long for its model."""
+    queries, documents = zip(*pairs, strict=True) if pairs else ((), ())
+    tables = []
+    for texts, limit in (
+        (queries, matcher.max_query_length),
+        (documents, matcher.max_document_length),
+    ):
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        table = matcher.tokenizer.encode(list(rows), limit)
+        tables.append((table, np.array([rows[text] for text in texts], dtype=np.int64)))
+    cut_texts = sum(table.num_cut_texts for table, _ in tables)
+    cut_tokens = sum(table.num_cut_tokens for table, _ in tables)
+    if matcher.model.pair_room is not None:
+        lengths = sum(table.lengths[rows] for table, rows in tables)
+        beyond = np.maximum(lengths - matcher.model.pair_room, 0)
+        cut_texts, cut_tokens = cut_texts + int((beyond > 0).sum()), cut_tokens + int(beyond.sum())
+    return Truncation(cut_texts, cut_tokens)

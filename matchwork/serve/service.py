@@ -1,0 +1,113 @@
+"""What every protocol asks for, whatever its words: a ranking, scores, reasons."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from matchwork.explain import Explanation
+from matchwork.ordering import order
+from matchwork.rank.matcher import Truncation
+from matchwork.registry import did_you_mean
+from matchwork.serve.batching import Batcher
+from matchwork.serve.failures import Failure, Kind
+from matchwork.serve.metrics import Metrics
+from matchwork.serve.served import Scored, Served
+from matchwork.serve.settings import Settings
+from matchwork.types import Scores, TextPair
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Scores and probabilities of one request, in its order."""
+
+    scores: Scores
+    probabilities: Scores
+    cut: Truncation
+
+
+class Line(NamedTuple):
+    """One row of a ranking; `place` is the document's in the request, from 0."""
+
+    place: int
+    score: float
+    probability: float
+
+
+class Service:
+    """The served scorers, each behind its queue; the first is the one a request gets unnamed."""
+
+    def __init__(self, scorers: Mapping[str, Served], settings: Settings, metrics: Metrics) -> None:
+        self.scorers = dict(scorers)
+        self.settings = settings
+        self.metrics = metrics
+        self._batchers: dict[str, Batcher] = {}
+
+    def start(self) -> None:
+        """Open the queues."""
+        self._batchers = {name: Batcher(name, self.settings, self.metrics) for name in self.scorers}
+
+    def close(self) -> None:
+        """Finish what was accepted."""
+        for batcher in self._batchers.values():
+            batcher.close()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every queue accepts work."""
+        queues = self._batchers.values()
+        return bool(queues) and all(queue.is_ready for queue in queues)
+
+    def find(self, name: str | None) -> Served:
+        """A scorer by the name that clients use."""
+        if name is None:
+            return next(iter(self.scorers.values()))
+        if name not in self.scorers:
+            hint = did_you_mean(name, self.scorers)
+            raise Failure(Kind.NO_MODEL, f"no model named {shown(name)}; {hint}")
+        return self.scorers[name]
+
+    def check(self, query: str, documents: Sequence[str]) -> None:
+        """Refuse what is empty or beyond the limits."""
+        if not query:
+            raise Failure(Kind.EMPTY, "query must not be empty")
+        if not documents:
+            raise Failure(Kind.EMPTY, "documents must not be empty: give at least one text")
+        if len(documents) > self.settings.max_documents:
+            raise Failure(
+                Kind.TOO_MANY,
+                f"{len(documents)} documents are too many; at most {self.settings.max_documents}",
+            )
+        limit = self.settings.max_chars
+        for place, length in enumerate(map(len, (query, *documents))):
+            if length > limit:
+                what = f"document {place - 1}" if place else "query"
+                raise Failure(Kind.TOO_LONG, f"{what} has {length} characters; at most {limit}")
+
+    async def score(self, served: Served, pairs: Sequence[TextPair]) -> Answer:
+        """Scores of pairs that have been checked."""
+        scored: Scored = await self._batchers[served.name].run(served.score, pairs)
+        self.metrics.cut_texts.labels(served.name).inc(scored.cut.texts)
+        self.metrics.cut_tokens.labels(served.name).inc(scored.cut.tokens)
+        return Answer(scored.scores, served.probability(scored.scores), scored.cut)
+
+    async def rank(
+        self, served: Served, query: str, documents: Sequence[str], top_n: int | None
+    ) -> tuple[list[Line], Truncation]:
+        """The best documents, best first, without those below the threshold."""
+        answer = await self.score(served, [(query, document) for document in documents])
+        lines = [
+            Line(index, float(answer.scores[index]), float(answer.probabilities[index]))
+            for index in order(answer.scores).tolist()
+        ]
+        kept = [line for line in lines if line.probability >= self.settings.threshold]
+        return kept[:top_n], answer.cut
+
+    async def explain(self, served: Served, pairs: Sequence[TextPair]) -> list[Explanation]:
+        """Why these pairs got their scores."""
+        found: list[Explanation] = await self._batchers[served.name].run(served.explain, pairs)
+        return found
+
+
+def shown(text: str, limit: int = 80) -> str:
+    """A client's own word in an answer, at a bearable length."""
+    return repr(text if len(text) <= limit else text[:limit] + "…")
