@@ -65,7 +65,9 @@ def _print(explanation: "Explanation", top_k: int) -> None:
     for side in ("query", "document"):
         show.out().print(_marked(explanation, side))
     if not explanation.tables or not explanation.table().size:
-        show.line("The model gives no table of word pairs for these texts.")
+        if not explanation.weights:
+            show.line("The model gives no table of word pairs for these texts.")
+        _print_words(explanation, top_k)
         return
     _print_shares(explanation)
     if not _print_phrases(explanation, top_k) and not _print_answers(explanation):

@@ -18,10 +18,12 @@ from matchwork.explain.layers import LayerSummary, layer_summaries
 from matchwork.explain.paths import MatchingPath, matching_paths
 from matchwork.explain.phrases import LevelMatches, PhraseMatch, phrase_matches
 from matchwork.explain.picture import picture
+from matchwork.explain.reading_charts import reading_bars
 from matchwork.explain.report import (
     Figure,
     Heading,
     Highlight,
+    MarkedText,
     Paragraph,
     Section,
     Table,
@@ -45,6 +47,7 @@ __all__ = [
     "Highlight",
     "LayerSummary",
     "LevelMatches",
+    "MarkedText",
     "MatchingPath",
     "Paragraph",
     "PhraseMatch",
@@ -72,6 +75,7 @@ __all__ = [
     "outstanding_strip",
     "phrase_matches",
     "picture",
+    "reading_bars",
     "report_html",
     "save",
     "share_bars",

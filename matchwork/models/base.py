@@ -11,6 +11,7 @@ from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, PhraseWeights, WordLinks
+from matchwork.models.stage import Stage, StageConfig
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
 
@@ -41,6 +42,11 @@ class ModelConfig:
         That of "both" positive and negative pairs, or of the "positive" ones alone.
         """
         return None
+
+    @property
+    def stage_configs(self) -> Mapping[str, type[StageConfig]]:
+        """Settings of each stage that is trained before the whole, by its name, in order."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,13 @@ class MatchModel(nn.Module, ABC):
     def link_words(self, links: WordLinks) -> None:
         """Use external links between words; models that can, override this."""
         raise ConfigError(f"{type(self).__name__} cannot use word links")
+
+    def stages(self) -> Sequence[Stage]:
+        """Parts that are trained before the whole, in order, those of `config.stage_configs`."""
+        return ()
+
+    def after_stages(self) -> None:
+        """Begin the training of the whole with what the stages have learnt; most have none."""
 
     def read_corpus(self, texts: Sequence[TokenTable]) -> None:
         """Learn from the training texts how common phrases are; most models do not ask.

@@ -19,17 +19,21 @@ from matchwork.experiment.recipe import (
     VectorsSection,
 )
 from matchwork.experiment.results import by_condition
-from matchwork.models import MODELS
+from matchwork.models import MODELS, StageConfig
+from matchwork.models.iam_stages import EnergyConfig, LanguageModelConfig
 from matchwork.train import TrainConfig
 
-RECIPES = "docs/recipes.md"
+RECIPES, IAM = "docs/recipes.md", "docs/models/iam.md"
 SETTINGS = {
     (RECIPES, "[data]"): DataSection,
     (RECIPES, "[text]"): TextSection,
     (RECIPES, "[vectors]"): VectorsSection,
     (RECIPES, "[links]"): LinksSection,
+    (RECIPES, "[stage]"): StageConfig,
     (RECIPES, "[train]"): TrainConfig,
     (RECIPES, "[run]"): RunSection,
+    (IAM, "[stage.language-model-query], [stage.language-model-document]"): LanguageModelConfig,
+    (IAM, "[stage.energy]"): EnergyConfig,
     **{
         (f"docs/models/{entry.model.__module__.rpartition('.')[2]}.md", "Settings"): (
             entry.model.Config
