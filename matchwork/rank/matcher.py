@@ -25,7 +25,7 @@ WINDOW = 20_000  # pairs in memory at once when scoring a stream
 # Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
 CPU_BATCH = (8_192, 256)
 GPU_BATCH = (8_192, 256)  # for every GiB of its memory, up to
-BUSY_GIB = 32  # beyond which nothing gets faster, and others may need the rest
+BUSY_GIB = 16  # beyond which nothing gets faster, and others may need the rest
 
 
 class Truncation(NamedTuple):
