@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matchwork.cli import show
-from matchwork.cli.options import Json, examples
+from matchwork.cli.options import OPENED_HELP, Json, examples
 from matchwork.cli.scorers import open_matcher
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _PHRASES = 5  # most phrases printed of each level
 
 
 def explain(
-    matcher: Annotated[str, typer.Argument(help="Folder of a saved matcher.")],
+    matcher: Annotated[str, typer.Argument(help=OPENED_HELP)],
     query: Annotated[str, typer.Option("--query", "-q", help="The one text.")],
     document: Annotated[str, typer.Option("--document", "-d", help="The other text.")],
     out: Annotated[

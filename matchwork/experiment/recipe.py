@@ -156,6 +156,7 @@ def make_recipe(
     require_class_loss(recipe.train, recipe.model.num_classes, f"{at('train')}: ")
     check_vectors(recipe.vectors, recipe.text, where, data_root)
     _check_rates(recipe, where)
+    _check_reading(recipe, where)
     if links:
         check_links(links, recipe.text, recipe.vectors, where, data_root)
     return recipe
@@ -181,6 +182,21 @@ def _check_rates(recipe: Recipe, where: str) -> None:
         raise ConfigError(
             f"{where}: train.layer_decay = {train.layer_decay} needs a transformer that is "
             'trained: vectors.source = "transformer", vectors.trainable = true'
+        )
+
+
+def _check_reading(recipe: Recipe, where: str) -> None:
+    """What a model does with its texts decides how they may be framed and compared."""
+    model = MODELS[recipe.model_name].model
+    if not model.encodes_apart and recipe.train.negatives == "in-batch":
+        raise ConfigError(
+            f'{where}: train.negatives = "in-batch" needs texts that are encoded apart, but '
+            f'{recipe.model_name} reads both at once; use "labelled" or "own", or another model'
+        )
+    if not model.matches_tokens and recipe.vectors.frame == "token":
+        raise ConfigError(
+            f'{where}: vectors.frame = "token" makes [CLS] a token that is matched like others, '
+            f"which {recipe.model_name} does not do; leave frame out"
         )
 
 

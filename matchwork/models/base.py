@@ -72,12 +72,14 @@ class MatchModel(nn.Module, ABC):
     A subclass is one file: a `Config`, `match`, and a `register` line. `training_defaults` holds
     the paper's training settings where they differ from `matchwork.train.TrainConfig`.
     `encodes_apart` is False where one text cannot be encoded without the other: such a model
-    has its own `forward` in place of `encode` and `match`.
+    has its own `forward` in place of `encode` and `match`. `matches_tokens` is False where [CLS]
+    has a part of its own and cannot be one token among others.
     """
 
     Config: ClassVar[type[ModelConfig]]
     training_defaults: ClassVar[Mapping[str, Any]] = {}
     encodes_apart: ClassVar[bool] = True
+    matches_tokens: ClassVar[bool] = True
 
     def __init__(self, config: ModelConfig, encoder: Encoder) -> None:
         super().__init__()
