@@ -202,7 +202,6 @@ def start_elsewhere(model: StagedModel) -> None:
         ({"stage": {"queries": GuessConfig(noise=0.2)}}, [False, False]),
         ({"stage": {"documents": GuessConfig(max_epochs=1)}}, [True, False]),
     ],
-    ids=str,
 )
 def test_what_a_stage_depends_on(words, samples, dev, config, learn, tmp_path, change, reused):
     cache = tmp_path / "cache"
