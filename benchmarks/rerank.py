@@ -1,11 +1,6 @@
 """One query and 1,000 passages re-ranked on two threads, beside sentence-transformers."""
 
-import json
-import os
 import sys
-from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -18,9 +13,9 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
+from benchmarks.as_file import CORES, options, read, tell, threads
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
-from benchmarks.report import THREADS, print_figures, write_result
 from benchmarks.rerank_gpu import on_gpu
 from benchmarks.workload import lengths
 from matchwork.data import load
@@ -29,7 +24,6 @@ from matchwork.rank import Matcher
 
 QUERY, SECOND_QUERY = "how do I read all lines of a file", "sort a list by a key function"
 DOCUMENTS, WORDS = 1_000, 60
-CORES = 2
 GPU_PURPOSE = "Training ADDAX on a GPU, beside a plain cross-encoder; its time by parts."
 PEER = "sentence-transformers"
 
@@ -37,7 +31,7 @@ PEER = "sentence-transformers"
 def run(quick: bool) -> Figures:
     """Cross-encoders of equal weights, in full and in int8; then documents encoded once."""
     documents = passages(12 if quick else DOCUMENTS)
-    with _threads(CORES), TemporaryDirectory() as folder:
+    with threads(CORES), TemporaryDirectory() as folder:
         make_cross_encoder(Path(folder))
         figures = _cross_encoders(folder, documents, 1 if quick else 3)
         for name in ("minilm-maxsim", "minilm-cosine"):
@@ -131,35 +125,11 @@ def _second_query(name: str, documents: list[str]) -> Figure:
     )
 
 
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def main() -> None:
     """`python benchmarks/rerank.py`: as a file of its own, it has options of its own."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--gpu", action="store_true", help="the GPU figures instead of the CPU's")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, only to see it run")
-    parser.add_argument("--write", action="store_true", help="keep the result under results/")
-    given = parser.parse_args()
-    if given.gpu and not torch.cuda.is_available():
-        parser.error("--gpu needs a CUDA device, and torch finds none")
-    os.environ[THREADS] = str(CORES)  # what the kept result says of this run
-    name = "rerank_gpu" if given.gpu else "rerank"
+    given = read(options(__doc__))
     figures = on_gpu("cuda", given.quick) if given.gpu else run(given.quick)
-    if given.json:
-        print(json.dumps({what: figure.to_json() for what, figure in figures.items()}, indent=2))
-    else:
-        print_figures(name, figures)
-    if given.write:
-        write_result(name, GPU_PURPOSE if given.gpu else str(__doc__), figures)
+    tell("rerank", given, figures, GPU_PURPOSE if given.gpu else str(__doc__))
 
 
 if __name__ == "__main__":
