@@ -143,3 +143,24 @@ def test_the_numbers_of_a_model_come_from_their_results(model):
             str(len(result["seeds"])),
         ]
         assert written == expected, recipe
+
+
+def test_the_numbers_of_hcan_come_from_their_results():
+    rows = tables(ROOT / "docs/models/hcan.md")["Our numbers"]
+    results = {path for path in (ROOT / "results").glob("*/hcan*.json")}
+    seen = set()
+    for recipe, measure, *written in rows:
+        path = ROOT / recipe.partition("(../../")[2].partition(")")[0]
+        seen.add(path)
+        result = json.loads(path.read_text())
+        systems, alone = result["systems"], result["measures"][measure]
+        first = "QL" if "QL" in systems else "BM25"
+        fused = systems.get(f"{first} + {result['model']}")
+        assert written == [
+            f"{systems[first][measure]['mean']:.4f}",
+            f"{alone['mean']:.4f}",
+            "–" if alone["paper"] is None else f"{alone['paper']:.4f}",
+            f"{fused[measure]['mean']:.4f}" if fused else "–",
+            str(len(result["seeds"])),
+        ], recipe
+    assert seen == results
