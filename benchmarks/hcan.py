@@ -1,11 +1,7 @@
 """HCAN beside the same model as one would first write it, on two threads; share of its BiLSTMs."""
 
-import json
-import os
 import sys
-from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 if not __package__:  # started as a file
@@ -14,17 +10,16 @@ if not __package__:  # started as a file
 import torch
 from torch import Tensor, nn
 
+from benchmarks.as_file import CORES, options, read, tell, threads
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
 from benchmarks.hcan_plain import PlainHCAN
-from benchmarks.report import THREADS, print_figures, write_result
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
 from matchwork.models import HCAN, HCANConfig
 
 BATCH, QUERY, DOCUMENT = 64, 20, 60
 DIM, FILTERS = 300, 256
 SHORTEST_QUERY, SHORTEST_DOCUMENT = 3, 10
-CORES = 2
 TARGET = Target("ratio", "least", 1.4)
 PASSES = ("forward", "training step")
 GPU_PURPOSE = "HCAN on a GPU, beside the same model as one would first write it."
@@ -33,7 +28,7 @@ Job = Callable[[], object]
 
 def run(quick: bool) -> Figures:
     """Full and ragged texts, beside packed and padded LSTMs of torch."""
-    with _threads(CORES):
+    with threads(CORES):
         return on("cpu", quick)
 
 
@@ -145,35 +140,11 @@ def _shares(work: Work, repeats: int) -> Figures:
     return figures
 
 
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def main() -> None:
     """`python benchmarks/hcan.py`: as a file of its own, it has options of its own."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--gpu", action="store_true", help="the GPU figures instead of the CPU's")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, only to see it run")
-    parser.add_argument("--write", action="store_true", help="keep the result under results/")
-    given = parser.parse_args()
-    if given.gpu and not torch.cuda.is_available():
-        parser.error("--gpu needs a CUDA device, and torch finds none")
-    os.environ[THREADS] = str(CORES)  # what the kept result says of this run
-    name = "hcan_gpu" if given.gpu else "hcan"
+    given = read(options(__doc__))
     figures = on("cuda", given.quick) if given.gpu else run(given.quick)
-    if given.json:
-        print(json.dumps({what: figure.to_json() for what, figure in figures.items()}, indent=2))
-    else:
-        print_figures(name, figures)
-    if given.write:
-        write_result(name, GPU_PURPOSE if given.gpu else str(__doc__), figures)
+    tell("hcan", given, figures, GPU_PURPOSE if given.gpu else str(__doc__))
 
 
 if __name__ == "__main__":

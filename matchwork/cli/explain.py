@@ -8,6 +8,7 @@ import typer
 from matchwork.cli import show
 from matchwork.cli.options import (
     DATASET_HELP,
+    OPENED_HELP,
     ColumnNames,
     DataOptions,
     DataRoot,
@@ -44,7 +45,7 @@ def _print_schema(wanted: bool) -> None:
 
 
 def explain(
-    matcher: Annotated[str, typer.Argument(help="Folder of a saved matcher.")],
+    matcher: Annotated[str, typer.Argument(help=OPENED_HELP)],
     query: Annotated[
         str | None, typer.Option("--query", "-q", help="The one text.", show_default=False)
     ] = None,
@@ -131,7 +132,9 @@ def _print(explanation: "Explanation", top_k: int) -> None:
     for side in ("query", "document"):
         show.out().print(_marked(explanation, side))
     if not explanation.tables or not explanation.table().size:
-        show.line("The model gives no table of word pairs for these texts.")
+        if not explanation.weights:
+            show.line("The model gives no table of word pairs for these texts.")
+        _print_words(explanation, top_k)
         return
     _print_shares(explanation)
     if not _print_phrases(explanation, top_k) and not _print_answers(explanation):

@@ -23,6 +23,7 @@ from matchwork.rank import Matcher
 from matchwork.rank.classes import check_classes
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.rank.pipeline import fuse
+from matchwork.rank.precision import Precision
 from matchwork.types import Run, Task
 
 BASELINE = "BM25"
@@ -154,9 +155,11 @@ class Answer:
         }
 
 
-def measure(matcher: str, question: Question, weight: float | None) -> Answer:
+def measure(
+    matcher: str, question: Question, weight: float | None, precision: Precision = "32"
+) -> Answer:
     """Score the split with the matcher and with BM25, evaluate and compare."""
-    opened = None if is_bm25(matcher) else open_matcher(matcher)
+    opened = None if is_bm25(matcher) else open_matcher(matcher, precision)
     question = question if opened is None else question.to(opened)
     dataset, measured = question.read()
     if weight is not None and (measured.task != "ranking" or is_bm25(matcher)):

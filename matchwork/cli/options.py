@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -65,8 +65,13 @@ Depth: TypeAlias = Annotated[
         min=0, help="Without candidates: how many of BM25's best are ranked (0: everything)."
     ),
 ]
+Precision: TypeAlias = Annotated[
+    Literal["32", "bf16", "int8"],
+    typer.Option(help="Score with fewer bits: int8 on a CPU, bf16 on a GPU."),
+]
 DATASET_HELP = "A name from [bold]matchwork data list[/], or a pair file or folder of your own."
-MATCHER_HELP = "Folder of a saved matcher, or [bold]bm25[/]."
+OPENED_HELP = "Folder of a saved matcher, or one without training such as minilm-maxsim."
+MATCHER_HELP = OPENED_HELP.removesuffix(".") + "; or [bold]bm25[/]."
 
 
 def listed(text: str | None) -> list[str] | None:

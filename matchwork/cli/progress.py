@@ -39,6 +39,15 @@ def scoring() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
+@contextmanager
+def batches() -> Iterator[Callable[[int, int], None]]:
+    """A bar for the batches of an epoch; how many there are may not be known (0)."""
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("batches"), TimeRemainingColumn())
+    with _progress(*columns) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total or None)
+
+
 def _progress(*columns: ProgressColumn) -> Progress:
     return Progress(
         *columns, console=show.err(), transient=True, disable=not show.err().is_terminal

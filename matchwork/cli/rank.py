@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matchwork.cli import show
-from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, columns, examples
+from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, Precision, columns, examples
 from matchwork.cli.scorers import fit_bm25, is_bm25, open_matcher
 from matchwork.errors import ConfigError, DataError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "matchwork rank runs/wikiqa/iasm-dynamic/seed-1/matcher --query 'who wrote hamlet' "
     "--documents answers.txt",
+    "matchwork rank minilm-maxsim --query 'how high is it' --documents notes.txt --precision int8",
     "matchwork rank bm25 --query 'heat transfer' --documents corpus.jsonl --top-k 5 --json",
     "matchwork rank MATCHER --query TEXT --documents texts.txt --threshold 0.5",
     "grep -i hamlet notes.txt | matchwork rank MATCHER --query 'who wrote it' --documents -",
@@ -44,12 +45,15 @@ def rank(
         ),
     ] = None,
     columns: ColumnNames = None,
+    precision: Precision = "32",
     json: Json = False,
 ) -> None:
     """Order documents by how well they match a query."""
     texts = _read(documents, columns)
     scorer: Scorer = (
-        fit_bm25(text.text for text in texts) if is_bm25(matcher) else open_matcher(matcher)
+        fit_bm25(text.text for text in texts)
+        if is_bm25(matcher)
+        else open_matcher(matcher, precision)
     )
     calibration = getattr(scorer, "calibration", None)
     if threshold is not None and calibration is None:

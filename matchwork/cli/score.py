@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matchwork.cli import show
-from matchwork.cli.options import ColumnNames, Json, columns, examples
+from matchwork.cli.options import OPENED_HELP, ColumnNames, Json, Precision, columns, examples
 from matchwork.cli.score_file import STDOUT, Row, open_table
 from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
@@ -31,7 +31,7 @@ _COPIED = ("query_id", "document_id", "query", "document", "label")
 
 
 def score(
-    matcher: Annotated[str, typer.Argument(help="Folder of a saved matcher.")],
+    matcher: Annotated[str, typer.Argument(help=OPENED_HELP)],
     pairs: Annotated[
         Path, typer.Argument(help="Pair file: .tsv, .csv, .jsonl (each also .gz) or .parquet.")
     ],
@@ -53,6 +53,7 @@ def score(
         bool, typer.Option("--class", help="Add the likeliest class (of two: 1 is a match).")
     ] = False,
     columns: ColumnNames = None,
+    precision: Precision = "32",
     json: Json = False,
 ) -> None:
     """Score every pair of a file, in constant memory however long it is.
@@ -65,7 +66,7 @@ def score(
     if json and out == STDOUT:
         raise ConfigError("--json and --out - both want stdout; write the scores to a file")
     rows, copied = _open_pairs(pairs, columns)
-    opened = open_matcher(matcher)
+    opened = open_matcher(matcher, precision)
     if (probability or class_) and opened.calibration is None and opened.num_classes == 2:
         raise ConfigError(
             f"{matcher} gives no probabilities: it was not calibrated; train it with a dev split"

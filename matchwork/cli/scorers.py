@@ -1,12 +1,15 @@
-"""Opening what a command calls MATCHER: a saved folder, or `bm25` fitted on the spot."""
+"""Opening what a command calls MATCHER: a folder, a name, or `bm25` fitted on the spot."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matchwork.cli import show
+from matchwork.errors import DataError
 
 if TYPE_CHECKING:
     from matchwork.rank import BM25, Matcher
+    from matchwork.rank.precision import Precision
 
 BM25_NAME = "bm25"
 
@@ -16,15 +19,36 @@ def is_bm25(name: str) -> bool:
     return name.lower() == BM25_NAME
 
 
-def open_matcher(folder: str) -> "Matcher":
-    """A saved matcher, on the GPU where there is one."""
-    with show.working(f"opening {folder}"):
+def open_matcher(name: str, precision: "Precision" = "32") -> "Matcher":
+    """A saved matcher, or one that needs no training; on the GPU where it gains from one."""
+    with show.working(f"opening {name}"):
         import torch
 
         from matchwork.rank import Matcher
 
-        matcher = Matcher.load(folder)
-        return matcher.to("cuda") if torch.cuda.is_available() else matcher
+        opened = Matcher.load(name) if _is_own(name) else Matcher.pretrained(name)
+        if torch.cuda.is_available() and precision != "int8":
+            opened.to("cuda")
+        return opened.to(precision=precision)
+
+
+def _is_own(name: str) -> bool:
+    """Whether it stands for a folder of ours, be it damaged or missing, and for no other model.
+
+    A path with a slip in it is not looked for on the hub.
+    """
+    from matchwork.files import read_json
+    from matchwork.rank.pretrained import COSINE, MAXSIM
+
+    folder = Path(name)
+    if not folder.is_dir():
+        on_hub = "/" in name and not folder.parent.is_dir()
+        return not (on_hub or name.endswith((MAXSIM, COSINE)))
+    try:
+        settings = read_json(folder / "config.json")
+    except DataError:
+        settings = {}
+    return not ((folder / "modules.json").is_file() or "model_type" in settings)
 
 
 def fit_bm25(documents: Iterable[str]) -> "BM25":

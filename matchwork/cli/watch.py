@@ -2,23 +2,25 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
+from typing import TypeAlias
 
 from matchwork.cli import show
-from matchwork.cli.progress import scoring
+from matchwork.cli.progress import batches, scoring
 from matchwork.experiment import Observer
 
+Bar: TypeAlias = Callable[[], AbstractContextManager[Callable[[int, int], None]]]
 _OWN_FORM = ("epoch", "best", "seconds")
 
 
 class Watcher(Observer):
-    """Stages and epochs as lines on stderr, scoring as a bar; use it as a context."""
+    """Parts of the work and epochs as lines on stderr, under them a bar; use it as a context."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
         self.bar = not quiet and show.err().is_terminal
-        self._scoring = ExitStack()
+        self._bar = ExitStack()
         self._update: Callable[[int, int], None] | None = None
 
     def stage(self, text: str) -> None:
@@ -29,6 +31,13 @@ class Watcher(Observer):
 
     def epoch(self, seed: int, record: Mapping[str, float]) -> None:
         """The numbers of an epoch on one line."""
+        self._say_epoch(f"seed {seed}", record)
+
+    def stage_epoch(self, seed: int, name: str, record: Mapping[str, float]) -> None:
+        """The same of a stage."""
+        self._say_epoch(f"seed {seed}  {name}", record)
+
+    def _say_epoch(self, whose: str, record: Mapping[str, float]) -> None:
         if not self.quiet:
             numbers = "  ".join(
                 f"{name} {value:.4f}" for name, value in record.items() if name not in _OWN_FORM
@@ -36,19 +45,26 @@ class Watcher(Observer):
             best = "  ← best so far" if record.get("best") else ""
             # Through sys.stderr, which Lightning's bar redirects to the lines above itself.
             sys.stderr.write(
-                f"  seed {seed}  epoch {record['epoch']:g}  {numbers}  "
+                f"  {whose}  epoch {record['epoch']:g}  {numbers}  "
                 f"{record.get('seconds', 0.0):.1f} s{best}\n"
             )
 
+    def batch(self, done: int, total: int) -> None:
+        """Move the bar of a stage, which stands until the next part of the work."""
+        self._move(batches, done, total)
+
     def progress(self, done: int, total: int) -> None:
         """Move the bar, which stands only while something is being scored."""
+        self._move(scoring, done, total)
+        if done >= total:
+            self._stop()
+
+    def _move(self, bar: Bar, done: int, total: int) -> None:
         if self.quiet:
             return
         if self._update is None:
-            self._update = self._scoring.enter_context(scoring())
+            self._update = self._bar.enter_context(bar())
         self._update(done, total)
-        if done >= total:
-            self._stop()
 
     def __enter__(self) -> "Watcher":
         return self
@@ -64,5 +80,5 @@ class Watcher(Observer):
             show.note("stopped; the same command with --resume continues")
 
     def _stop(self) -> None:
-        self._scoring.close()
+        self._bar.close()
         self._update = None

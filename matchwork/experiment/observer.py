@@ -14,5 +14,11 @@ class Observer:
     def epoch(self, seed: int, record: Mapping[str, float]) -> None:
         """An epoch ended."""
 
+    def stage_epoch(self, seed: int, name: str, record: Mapping[str, float]) -> None:
+        """An epoch of the stage of that name ended."""
+
+    def batch(self, done: int, total: int) -> None:
+        """So many batches of an epoch of a stage are done; a `total` of 0 is not known."""
+
     def progress(self, done: int, total: int) -> None:
         """So many pairs are scored."""

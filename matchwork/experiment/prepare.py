@@ -59,7 +59,7 @@ class Prepared:
     @cached_property
     def dev_samples(self) -> TrainingSet | None:
         """The dev split likewise, where its loss is asked for."""
-        asked = self.recipe.train.dev_loss_every
+        asked = self.recipe.train.dev_loss_every or self.recipe.stages
         return self._tokenised(self.main.dev.split) if asked else None
 
     def matcher(self, seed: int) -> Matcher:

@@ -23,13 +23,14 @@ from matchwork.experiment.data_sections import (
 from matchwork.experiment.links import LinksSection, check_links, model_with_links
 from matchwork.experiment.overrides import parse_change, put, read_toml
 from matchwork.experiment.text_sections import TextSection, VectorsSection, check_vectors
-from matchwork.models import MODELS, ModelConfig
+from matchwork.models import MODELS, ModelConfig, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
 from matchwork.train.losses import require_class_loss
+from matchwork.train.stage_settings import stage_configs
 from matchwork.types import Task
 
-SECTIONS = ("data", "text", "vectors", "links", "model", "train", "run", "paper", "also")
+SECTIONS = ("data", "text", "vectors", "links", "model", "stage", "train", "run", "paper", "also")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,7 @@ class Recipe:
     paper: Mapping[str, float | str]
     also: Mapping[str, ConditionSection] = field(default_factory=dict)
     links: LinksSection | None = None
+    stages: Mapping[str, StageConfig] = field(default_factory=dict)
 
     @property
     def conditions(self) -> dict[str, ConditionSection]:
@@ -84,6 +86,8 @@ class Recipe:
         }
         if self.links:
             tables["links"] = to_table(self.links)
+        if self.stages:
+            tables["stage"] = {name: to_table(config) for name, config in self.stages.items()}
         if self.also:
             tables["also"] = {name: condition_table(section) for name, section in self.also.items()}
         return tables
@@ -129,6 +133,7 @@ def make_recipe(
     entry = MODELS[model_name]
     links = build(LinksSection, tables["links"], at("links")) if "links" in tables else None
     model_table = model_with_links(model_table, model_name, links, where)
+    model = entry.config(model_table, at("model"))
     train_table = {**entry.model.training_defaults, **tables.get("train", {})}
     recipe = Recipe(
         name=name,
@@ -136,7 +141,7 @@ def make_recipe(
         text=build(TextSection, tables.get("text", {}), at("text")),
         vectors=build(VectorsSection, tables.get("vectors", {}), at("vectors")),
         model_name=model_name,
-        model=entry.config(model_table, at("model")),
+        model=model,
         train=build(TrainConfig, train_table, at("train")),
         run=build(RunSection, tables.get("run", {}), at("run")),
         paper=published(tables.get("paper", {}), at("paper")),
@@ -145,11 +150,13 @@ def make_recipe(
             for name, changes in tables.get("also", {}).items()
         },
         links=links,
+        stages=stage_configs(model, tables.get("stage", {}), at("stage")),
     )
     _check_names(recipe, where)
     require_class_loss(recipe.train, recipe.model.num_classes, f"{at('train')}: ")
     check_vectors(recipe.vectors, recipe.text, where, data_root)
     _check_rates(recipe, where)
+    _check_reading(recipe, where)
     if links:
         check_links(links, recipe.text, recipe.vectors, where, data_root)
     return recipe
@@ -175,6 +182,21 @@ def _check_rates(recipe: Recipe, where: str) -> None:
         raise ConfigError(
             f"{where}: train.layer_decay = {train.layer_decay} needs a transformer that is "
             'trained: vectors.source = "transformer", vectors.trainable = true'
+        )
+
+
+def _check_reading(recipe: Recipe, where: str) -> None:
+    """What a model does with its texts decides how they may be framed and compared."""
+    model = MODELS[recipe.model_name].model
+    if not model.encodes_apart and recipe.train.negatives == "in-batch":
+        raise ConfigError(
+            f'{where}: train.negatives = "in-batch" needs texts that are encoded apart, but '
+            f'{recipe.model_name} reads both at once; use "labelled" or "own", or another model'
+        )
+    if not model.matches_tokens and recipe.vectors.frame == "token":
+        raise ConfigError(
+            f'{where}: vectors.frame = "token" makes [CLS] a token that is matched like others, '
+            f"which {recipe.model_name} does not do; leave frame out"
         )
 
 

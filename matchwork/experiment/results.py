@@ -165,6 +165,7 @@ def _describe_seed(outcome: SeedOutcome, main: str) -> dict[str, Any]:
         "cut_tokens": outcome.cut_tokens,
         "seconds": round(outcome.seconds, 1),
         **({"dev_loss": outcome.dev_loss} if outcome.dev_loss else {}),
+        **({"stages": outcome.stages} if outcome.stages else {}),
     }
 
 

@@ -41,6 +41,7 @@ class SeedOutcome:
     """Training history of one seed, and what it gave under each condition.
 
     `dev_loss` are pairs, batches done and loss on dev; empty where it was not asked for.
+    `stages` say how those of the model went, in order.
     """
 
     seed: int
@@ -48,6 +49,7 @@ class SeedOutcome:
     dev: float | None
     history: list[dict[str, float]]
     dev_loss: list[list[float]] = field(default_factory=list)
+    stages: list[dict[str, Any]] = field(default_factory=list)
     conditions: dict[str, ConditionOutcome] = field(default_factory=dict)
     cut_texts: int = 0
     cut_tokens: int = 0
@@ -57,9 +59,8 @@ class SeedOutcome:
         """Plain values; the inverse of `from_json`."""
         conditions = {name: outcome.to_json() for name, outcome in self.conditions.items()}
         table = {**vars(self), "conditions": conditions}
-        if not self.dev_loss:
-            del table["dev_loss"]
-        return table
+        unasked = [name for name in ("dev_loss", "stages") if not table[name]]
+        return {name: value for name, value in table.items() if name not in unasked}
 
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> "SeedOutcome":

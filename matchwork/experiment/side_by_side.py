@@ -94,6 +94,9 @@ class _Reporter(Observer):
     def epoch(self, seed: int, record: Mapping[str, float]) -> None:
         self._news.put(("epoch", (seed, dict(record))))
 
+    def stage_epoch(self, seed: int, name: str, record: Mapping[str, float]) -> None:
+        self._news.put(("stage_epoch", (seed, name, dict(record))))
+
 
 _shared: dict[str, Any] = {}  # of a worker process: whom to tell, and the parcel opened last
 

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from itertools import product
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from matchwork.config import build
 from matchwork.data.catalogue import CATALOGUE
@@ -25,7 +25,7 @@ CURVES = ("dev_loss",)
 
 @dataclass(frozen=True, kw_only=True)
 class ChartSection:
-    """A picture of the sweep: a `measure` on test, or a `curve` of training.
+    """A picture of the sweep: a `measure` on test or dev, or a `curve` of training.
 
     A measure is drawn over the first swept key, with a line for each value of the second; a curve
     over batches, with a line for each value of the only one. `where` fixes the other keys.
@@ -35,10 +35,13 @@ class ChartSection:
     curve: str = ""
     title: str = ""
     where: dict[str, Any] = field(default_factory=dict)
+    split: Literal["test", "dev"] = "test"
 
     def __post_init__(self) -> None:
         if bool(self.measure) == bool(self.curve):
             raise ConfigError("a chart has either a measure or a curve")
+        if self.curve and self.split != "test":
+            raise ConfigError("split is for a measure; a curve is of dev as it is")
         if self.measure:
             canonical(self.measure)
         if self.curve and self.curve not in CURVES:
@@ -244,6 +247,9 @@ def _check_drawable(chart: ChartSection, combination: Combination, where: str) -
             f"{where}: nothing will be logged for curve = {chart.curve!r}; "
             'add "train.dev_loss_every" = 100 (batches) to [set]'
         )
+    if chart.split == "dev":
+        _check_dev(chart, recipe, where)
+        return
     known = recipe.data.measures
     if not known and recipe.data.name in CATALOGUE:
         known = CATALOGUE[recipe.data.name].measures
@@ -251,4 +257,14 @@ def _check_drawable(chart: ChartSection, combination: Combination, where: str) -
     if chart.measure and names and canonical(chart.measure) not in names:
         raise ConfigError(
             f"{where}: {chart.measure} will not be measured; {did_you_mean(chart.measure, names)}"
+        )
+
+
+def _check_dev(chart: ChartSection, recipe: Recipe, where: str) -> None:
+    """Of dev only what chooses the epoch is kept."""
+    kept = recipe.train.dev_measure
+    if canonical(chart.measure) != kept:
+        raise ConfigError(
+            f"{where}: {chart.measure} is not measured on dev, only train.dev_measure, which is "
+            f"{kept}; use that, or set the other"
         )

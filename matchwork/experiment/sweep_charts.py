@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from matchwork.explain.drawing import Chart
 
 _CAPTIONS = {
-    "measure": "Mean over seeds on test; the bars are 95 % bootstrap intervals over queries.",
+    "test": "Mean over seeds on test; the bars are 95 % bootstrap intervals over queries.",
+    "dev": "Mean over seeds on dev, of the epoch that was best there; the bars are the standard "
+    "deviation over seeds.",
     "curve": "Mean over seeds, as far as all of them were trained; the band is the standard "
     "deviation over seeds.",
 }
 _Y_TITLES = {"dev_loss": "loss on dev"}
+_WIDE = 50  # times the smallest value: then an axis shows values in their order
 
 
 def draw_sweep(path: str | Path) -> list[Path]:
@@ -56,9 +59,11 @@ def sweep_charts(result: Mapping[str, Any]) -> list[tuple["Chart", str]]:
         free = [key for key in result["keys"] if key not in chart["where"]]
         if chart["measure"]:
             x, *lines = free
-            points = list(_measured(rows, chart["measure"], x, lines))
-            titles = Titles(_words(x), chart["measure"], _legend(lines), chart["title"])
-            draw, caption = lines_with_intervals, _CAPTIONS["measure"]
+            split = chart.get("split", "test")  # which older results do not name
+            points = list(_measured(rows, chart["measure"], x, lines, split))
+            measure = chart["measure"] + (" on dev" if split == "dev" else "")
+            titles = Titles(_words(x), measure, _legend(lines), chart["title"])
+            draw, caption = lines_with_intervals, _CAPTIONS[split]
         else:
             points = [point for row in rows for point in _curve(row, chart["curve"], free)]
             titles = Titles("batches", _Y_TITLES[chart["curve"]], _legend(free), chart["title"])
@@ -69,12 +74,31 @@ def sweep_charts(result: Mapping[str, Any]) -> list[tuple["Chart", str]]:
 
 
 def _measured(
-    rows: Sequence[Mapping[str, Any]], measure: str, x: str, lines: Sequence[str]
+    rows: Sequence[Mapping[str, Any]], measure: str, x: str, lines: Sequence[str], split: str
 ) -> Iterator[LinePoint]:
-    for row in rows:
-        value, place = row["measures"][measure], row["values"][x]
-        x_value = place if isinstance(place, int | float) else as_word(place)
-        yield LinePoint(_line(row, lines), x_value, value["mean"], *value["ci"])
+    places = [row["values"][x] for row in rows]
+    in_order = not all(isinstance(place, int | float) for place in places) or _wide(places)
+    for row, place in zip(rows, places, strict=True):
+        mean, low, high = _on_dev(row) if split == "dev" else _on_test(row, measure)
+        yield LinePoint(_line(row, lines), as_word(place) if in_order else place, mean, low, high)
+
+
+def _wide(places: Sequence[float]) -> bool:
+    """Whether numbers span so many powers of ten that most would fall on one spot of an axis."""
+    sizes = [abs(place) for place in places if place]
+    return bool(sizes) and max(sizes) >= _WIDE * min(sizes)
+
+
+def _on_test(row: Mapping[str, Any], measure: str) -> tuple[float, float, float]:
+    value = row["measures"][measure]
+    low, high = value["ci"]
+    return value["mean"], low, high
+
+
+def _on_dev(row: Mapping[str, Any]) -> tuple[float, float, float]:
+    values = [seed["dev"] for seed in row["per_seed"]]
+    mean, spread = float(np.mean(values)), float(np.std(values))
+    return mean, mean - spread, mean + spread
 
 
 def _curve(row: Mapping[str, Any], name: str, lines: Sequence[str]) -> Iterator[LinePoint]:

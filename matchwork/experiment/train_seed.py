@@ -1,6 +1,7 @@
 """One seed of a recipe: train it, measure it, keep what it gave."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -15,6 +16,8 @@ from matchwork.files import write_json
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train.fitting import fit
+from matchwork.train.stage_file import stage_cache
+from matchwork.train.stages import StageObserver, StagePlan
 from matchwork.train.validate import Validator, calibrate
 from matchwork.types import Run
 
@@ -40,6 +43,7 @@ def train_seed(
         resume=resume,
         progress=observer.bar,
         on_epoch=lambda record: observer.epoch(seed, record),
+        stages=StagePlan(recipe.stages, stage_cache(), _StageTeller(observer, seed)),
     )
     if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
         matcher.to("cuda")
@@ -51,6 +55,7 @@ def train_seed(
         dev=trained.best_value,
         history=trained.history,
         dev_loss=trained.dev_loss,
+        stages=[stage.to_json() for stage in trained.stages],
         cut_texts=prepared.samples.documents.num_cut_texts + prepared.samples.queries.num_cut_texts,
         cut_tokens=prepared.samples.documents.num_cut_tokens
         + prepared.samples.queries.num_cut_tokens,
@@ -64,6 +69,27 @@ def train_seed(
     outcome.seconds = time.monotonic() - began
     matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
     write_json(folder / OUTCOME, outcome.to_json())
+
+
+class _StageTeller(StageObserver):
+    """Passes on how the stages of one seed go."""
+
+    def __init__(self, observer: Observer, seed: int) -> None:
+        self._observer, self._seed, self._name = observer, seed, ""
+
+    def begin(self, name: str, number: int, total: int, reused: bool) -> None:
+        self._name = name
+        verb = "reusing" if reused else "training"
+        self._observer.stage(f"{verb} stage {name} ({number} of {total}) of seed {self._seed}")
+
+    def batch(self, done: int, total: int) -> None:
+        self._observer.batch(done, total)
+
+    def epoch(self, record: Mapping[str, float]) -> None:
+        self._observer.stage_epoch(self._seed, self._name, record)
+
+    def end(self) -> None:
+        self._observer.stage(f"training the whole model of seed {self._seed}")
 
 
 def _measure(

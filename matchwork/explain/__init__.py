@@ -20,10 +20,12 @@ from matchwork.explain.layers import LayerSummary, layer_summaries
 from matchwork.explain.paths import MatchingPath, matching_paths
 from matchwork.explain.phrases import LevelMatches, PhraseMatch, phrase_matches
 from matchwork.explain.picture import picture
+from matchwork.explain.reading_charts import reading_bars
 from matchwork.explain.report import (
     Figure,
     Heading,
     Highlight,
+    MarkedText,
     Paragraph,
     Section,
     Table,
@@ -56,6 +58,7 @@ __all__ = [
     "Highlight",
     "LayerSummary",
     "LevelMatches",
+    "MarkedText",
     "MatchingPath",
     "Paragraph",
     "PhraseMatch",
@@ -87,6 +90,7 @@ __all__ = [
     "outstanding_strip",
     "phrase_matches",
     "picture",
+    "reading_bars",
     "reliability_chart",
     "report_html",
     "save",

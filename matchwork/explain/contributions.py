@@ -8,7 +8,8 @@ from matchwork.explain.explanation import Explanation, Side, Values
 from matchwork.ordering import order
 
 SIDES: tuple[Side, Side] = ("query", "document")
-SALIENCE = "salience"  # weights of words in a summary: their sum says nothing about the score
+# Weights of words in a summary and the like: their sum says nothing about the score.
+NO_SHARES = ("salience", "attention", "jump")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def sum_line(explanation: Explanation) -> str:
     for kind, parts in totals.items():
         if len(parts) > 1 and np.allclose(list(parts.values()), explanation.score, rtol=1e-3):
             return f"The words of either side add up to {explanation.score:.4f}; the score."
-        total = 0.0 if kind.startswith(SALIENCE) else sum(parts.values())
+        total = 0.0 if kind.startswith(NO_SHARES) else sum(parts.values())
         if total and np.isclose(abs(total), abs(explanation.score), rtol=1e-3):
             sides = " + ".join(f"{value:.4f} ({side})" for side, value in parts.items())
             whole = f" = {total:.4f}" if len(parts) > 1 else ""

@@ -17,18 +17,20 @@ from matchwork.explain.layers import layer_summaries
 from matchwork.explain.paths import matching_paths
 from matchwork.explain.phrases import HEADER, phrase_matches
 from matchwork.explain.picture import picture, stack
+from matchwork.explain.reading_charts import reading_bars, reading_values
 from matchwork.explain.report import (
     Cell,
     Figure,
     Heading,
     Highlight,
+    MarkedText,
     Paragraph,
     Section,
     Table,
     write_report,
 )
 from matchwork.explain.share_charts import share_bars
-from matchwork.explain.titles import evidence_title, layer_title
+from matchwork.explain.titles import CONTEXT_JUMP, evidence_title, layer_title
 from matchwork.explain.word_charts import MAX_BARS, contribution_bars
 from matchwork.files import write_beside, write_json, write_text
 
@@ -54,7 +56,7 @@ def _write_json(explanation: Explanation, path: Path) -> None:
 
 def _write_html(explanation: Explanation, path: Path) -> None:
     sections: list[Section] = [Highlight(explanation), *_shares(explanation)]
-    sections += _phrase_tables(explanation) + _answers(explanation)
+    sections += _phrase_tables(explanation) + _answers(explanation) + _reading(explanation)
     bars = contribution_bars(explanation)
     if bars is not None:
         sections += [Heading("Which words carried the match"), Figure(bars)]
@@ -77,6 +79,19 @@ def _answers(explanation: Explanation) -> list[Section]:
     rows: list[list[Cell]] = [list(pair) for pair in answers(explanation)]
     title = evidence_title(ALIGNMENT)
     return [Heading(title), Table(["query", "document", "cosine"], rows)] if rows else []
+
+
+def _reading(explanation: Explanation) -> list[Section]:
+    """Attention and jump along the document, where the model reads it word by word."""
+    chart = reading_bars(explanation, MAX_PAGE_WORDS)
+    if chart is None:
+        return []
+    sections: list[Section] = [Heading("How the document was read"), Figure(chart)]
+    jumps = reading_values(explanation).get(CONTEXT_JUMP)
+    if jumps is not None:
+        text, tokens = explanation.document, explanation.document_tokens
+        sections.append(MarkedText(text, tokens, jumps, evidence_title(CONTEXT_JUMP)))
+    return sections
 
 
 def _inner(explanation: Explanation) -> list[Section]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from matchwork.explain.code_charts import code_strip, word_gates
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.heat_maps import MAX_WORDS, heat_maps
+from matchwork.explain.reading_charts import reading_bars
 from matchwork.explain.share_charts import share_bars
 from matchwork.explain.word_charts import contribution_bars, word_strip
 
@@ -22,7 +23,7 @@ def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
         word_strip(explanation, "query"),
         word_strip(explanation, "document"),
         None if explanation.shares is None else share_bars(explanation.shares),
-        contribution_bars(explanation),
+        reading_bars(explanation, max_words) or contribution_bars(explanation),
     ]
     sheets: list[Chart] = [part for part in parts if part is not None]
     sheets += heat_maps(explanation, max_words)

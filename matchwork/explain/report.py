@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from matchwork.explain.drawing import to_live_html, to_svg
-from matchwork.explain.explanation import Explanation
-from matchwork.explain.highlight import explanation_html
+from matchwork.explain.explanation import Explanation, Values
+from matchwork.explain.highlight import explanation_html, marked_text
 from matchwork.files import write_text
 
 if TYPE_CHECKING:
     from matchwork.explain.drawing import Chart
+    from matchwork.text import Token
 
 Cell: TypeAlias = str | int | float | None
 
@@ -135,6 +136,21 @@ class Highlight:
     def html(self) -> str:
         """The explanation as running text."""
         return f"<section>{explanation_html(self.explanation)}</section>"
+
+
+@dataclass(frozen=True)
+class MarkedText:
+    """One text with its words marked by their values."""
+
+    text: str
+    tokens: Sequence["Token"]
+    values: Values
+    caption: str
+
+    def html(self) -> str:
+        """The text as a paragraph below its caption."""
+        marked = marked_text(self.text, self.tokens, self.values)
+        return f"<p><small>{escape(self.caption)}</small></p><div>{marked}</div>"
 
 
 def report_html(title: str, sections: Iterable[Section]) -> str:

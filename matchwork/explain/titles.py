@@ -24,8 +24,11 @@ _TITLES = {
     "query_values_gate": "Query word, mean over its values",
     "document_gate": "Document word as a whole",
     "document_values_gate": "Document word, mean over its values",
+    "document_attention": "Attention to each document word",
+    "document_jump": "Context jump from each document word to the next",
 }
 _REVERSE = "_reverse"
+DOCUMENT_ATTENTION, CONTEXT_JUMP = "document_attention", "document_jump"
 GATE = "_gate"
 """What the names of gates of single words end in."""
 RELEVANCE, PHRASE_WEIGHT, ATTENTION = "relevance_", "phrase_weight_", "attention_"

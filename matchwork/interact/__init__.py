@@ -2,6 +2,8 @@
 
 from matchwork.interact import spatial_gru
 from matchwork.interact.distance import matrix_distance, row_agreements, row_distances
+from matchwork.interact.energy import AdjacentEnergy, neighbours
+from matchwork.interact.exact_energy import exact_loss, log_partition
 from matchwork.interact.grid_cnn import GridCNN
 from matchwork.interact.hashing import Hashed, HashingDenoiser
 from matchwork.interact.indicator import same_words
@@ -14,6 +16,7 @@ from matchwork.interact.interaction import (
     Side,
     WordWeights,
 )
+from matchwork.interact.interactive_attention import Attended, InteractiveAttention
 from matchwork.interact.mag_cell import MagCell, MagOutput, attend
 from matchwork.interact.masked import masked_best, masked_max, masked_mean, masked_softmax
 from matchwork.interact.max_sim import MaxSim, max_sim
@@ -23,9 +26,12 @@ from matchwork.interact.phrase_weights import PhraseWeights
 from matchwork.interact.relevance import Relevance, relevance
 from matchwork.interact.semantic import CoAttention, SemanticMatching
 from matchwork.interact.similarity import cosine, cosine_table, row_lengths
+from matchwork.interact.tf_idf import TfIdf, WordBag
 from matchwork.interact.word_links import WordLinks
 
 __all__ = [
+    "AdjacentEnergy",
+    "Attended",
     "CoAttention",
     "Codes",
     "Evidence",
@@ -33,6 +39,7 @@ __all__ = [
     "Hashed",
     "HashingDenoiser",
     "Interaction",
+    "InteractiveAttention",
     "LazyEvidence",
     "LazyMapping",
     "MagCell",
@@ -44,17 +51,22 @@ __all__ = [
     "Relevance",
     "SemanticMatching",
     "Side",
+    "TfIdf",
+    "WordBag",
     "WordLinks",
     "WordWeights",
     "attend",
     "cosine",
     "cosine_table",
+    "exact_loss",
+    "log_partition",
     "masked_best",
     "masked_max",
     "masked_mean",
     "masked_softmax",
     "matrix_distance",
     "max_sim",
+    "neighbours",
     "relevance",
     "row_agreements",
     "row_distances",

@@ -7,13 +7,16 @@ from matchwork.models.bi_encoder import BiEncoder, BiEncoderConfig
 from matchwork.models.colbert import ColBERT, ColBERTConfig
 from matchwork.models.cross_encoder import CrossEncoder, CrossEncoderConfig
 from matchwork.models.hcan import HCAN, HCANConfig
+from matchwork.models.iam import IAM, IAMConfig
 from matchwork.models.iasm import IASM, IASMConfig
 from matchwork.models.knrm import KNRM, KNRMConfig
 from matchwork.models.match_srnn import MatchSRNN, MatchSRNNConfig
+from matchwork.models.stage import Stage, StageBatch, StageConfig, Texts
 
 __all__ = [
     "ADDAX",
     "HCAN",
+    "IAM",
     "IASM",
     "KNRM",
     "MODELS",
@@ -27,6 +30,7 @@ __all__ = [
     "CrossEncoder",
     "CrossEncoderConfig",
     "HCANConfig",
+    "IAMConfig",
     "IASMConfig",
     "KNRMConfig",
     "MatchModel",
@@ -34,5 +38,9 @@ __all__ = [
     "MatchSRNN",
     "MatchSRNNConfig",
     "ModelConfig",
+    "Stage",
+    "StageBatch",
+    "StageConfig",
+    "Texts",
     "register",
 ]

@@ -11,6 +11,7 @@ from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, PhraseWeights, WordLinks
+from matchwork.models.stage import Stage, StageConfig
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
 
@@ -42,6 +43,11 @@ class ModelConfig:
         """
         return None
 
+    @property
+    def stage_configs(self) -> Mapping[str, type[StageConfig]]:
+        """Settings of each stage that is trained before the whole, by its name, in order."""
+        return {}
+
 
 @dataclass(frozen=True, slots=True)
 class MatchOutput:
@@ -66,12 +72,14 @@ class MatchModel(nn.Module, ABC):
     A subclass is one file: a `Config`, `match`, and a `register` line. `training_defaults` holds
     the paper's training settings where they differ from `matchwork.train.TrainConfig`.
     `encodes_apart` is False where one text cannot be encoded without the other: such a model
-    has its own `forward` in place of `encode` and `match`.
+    has its own `forward` in place of `encode` and `match`. `matches_tokens` is False where [CLS]
+    has a part of its own and cannot be one token among others.
     """
 
     Config: ClassVar[type[ModelConfig]]
     training_defaults: ClassVar[Mapping[str, Any]] = {}
     encodes_apart: ClassVar[bool] = True
+    matches_tokens: ClassVar[bool] = True
 
     def __init__(self, config: ModelConfig, encoder: Encoder) -> None:
         super().__init__()
@@ -95,6 +103,13 @@ class MatchModel(nn.Module, ABC):
     def link_words(self, links: WordLinks) -> None:
         """Use external links between words; models that can, override this."""
         raise ConfigError(f"{type(self).__name__} cannot use word links")
+
+    def stages(self) -> Sequence[Stage]:
+        """Parts that are trained before the whole, in order, those of `config.stage_configs`."""
+        return ()
+
+    def after_stages(self) -> None:
+        """Begin the training of the whole with what the stages have learnt; most have none."""
 
     def read_corpus(self, texts: Sequence[TokenTable]) -> None:
         """Learn from the training texts how common phrases are; most models do not ask.

@@ -41,6 +41,7 @@ class BiEncoder(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = BiEncoderConfig
     config: BiEncoderConfig
+    matches_tokens: ClassVar[bool] = False
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "softmax",
         "negatives": "in-batch",

@@ -39,6 +39,7 @@ class CrossEncoder(MatchModel):
     config: CrossEncoderConfig
     encoder: TransformerEncoder
     encodes_apart: ClassVar[bool] = False
+    matches_tokens: ClassVar[bool] = False
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "cross-entropy",
         "negatives": "labelled",

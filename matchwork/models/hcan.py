@@ -209,18 +209,27 @@ class HCAN(MatchModel):
         by_query, by_document = self.levels(query), self.levels(document)
         cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         weights = self._weights(query, phrase_weights)
+        sides = (torch.stack(by_query[1:]), torch.stack(by_document[1:]))
         tables: list[Relevance] = []
         if self.config.parts != "semantic":
-            tables = [
-                relevance(*pair, cells, self.preset.competitors)
-                for pair in zip(by_query, by_document, strict=True)
-            ][self.preset.first_level :]
+            tables = self._relevance((by_query[0], by_document[0]), sides, cells)
         attention, found = None, query.vectors.new_zeros(len(query), self.config.num_layers, 0)
         if self.config.parts != "relevance":
-            sides = (torch.stack(by_query[1:]), torch.stack(by_document[1:]))
             attention = self.semantic.attend(*sides, query.mask, document.mask)
             found = self.semantic(*sides, query.mask, document.mask, attention)
         return HCANTrace(weights, tables, attention, self._by_position(tables, weights), found)
+
+    def _relevance(
+        self, words: tuple[Tensor, Tensor], levels: tuple[Tensor, Tensor], cells: Tensor
+    ) -> list[Relevance]:
+        """Of the words, where the preset has them, and of all levels above them in one go."""
+        above = relevance(
+            *levels, cells.expand(len(levels[0]), *cells.shape), self.preset.competitors
+        )
+        tables = [Relevance(*parts) for parts in zip(*above, strict=True)]
+        if self.preset.first_level == 0:
+            tables.insert(0, relevance(*words, cells, self.preset.competitors))
+        return tables
 
     def classify(self, relevance_features: Tensor, semantic_features: Tensor) -> Tensor:
         """Logits of the classes from features of shape (batch, levels, width).

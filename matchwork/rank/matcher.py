@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from matchwork.encode import TransformerEncoder
 from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput, ModelConfig
 from matchwork.rank import folder
 from matchwork.rank.calibration import AnyCalibration, Calibration
 from matchwork.rank.index import MAX_BYTES, DocumentIndex
+from matchwork.rank.precision import Precision, reduce_precision, require_cpu
 from matchwork.rank.ranking import RowScores, rank
 from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
@@ -24,8 +26,9 @@ Tokens = TokenTable | DeviceTokens
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
 # Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
 CPU_BATCH = (8_192, 256)
+TRANSFORMER_TOKENS = 1_024  # on a CPU: its layers are many times wider than a token's vector
 GPU_BATCH = (8_192, 256)  # for every GiB of its memory, up to
-BUSY_GIB = 32  # beyond which nothing gets faster, and others may need the rest
+BUSY_GIB = 16  # beyond which nothing gets faster, and others may need the rest
 
 
 class Truncation(NamedTuple):
@@ -59,6 +62,7 @@ class Matcher:
         self.max_query_length, self.max_document_length = limits
         self.max_tokens: int | None = None  # padded tokens per batch; None: as suits the device
         self.max_pairs: int | None = None
+        self.precision: Precision = "32"
         self.truncation = Truncation()  # adds up over calls; set it anew to count again
 
     @property
@@ -76,9 +80,19 @@ class Matcher:
         """Classes that it tells apart: two, match or not, unless the model was made for more."""
         return self.model.config.num_classes
 
-    def to(self, device: torch.device | str) -> "Matcher":
-        """Move the weights."""
-        self.model.to(device)
+    def to(
+        self, device: torch.device | str | None = None, *, precision: Precision | None = None
+    ) -> "Matcher":
+        """Move the weights; or score with fewer bits, "bf16" or "int8".
+
+        int8 is for transformers on the CPU, and such a matcher can no longer be trained.
+        """
+        if device is not None:
+            if self.precision == "int8":
+                require_cpu(device)
+            self.model.to(device)
+        if precision is not None:
+            reduce_precision(self, precision)
         return self
 
     def score(self, pairs: Iterable[TextPair], progress: Progress | None = None) -> Scores:
@@ -158,6 +172,8 @@ class Matcher:
     def batch_limits(self) -> tuple[int, int]:
         """Most padded tokens and most pairs that are scored together."""
         tokens, pairs = CPU_BATCH
+        if isinstance(self.model.encoder, TransformerEncoder):
+            tokens = TRANSFORMER_TOKENS
         if self.device.type == "cuda":
             size = torch.cuda.get_device_properties(self.device).total_memory
             tokens, pairs = (limit * min(max(1, size >> 30), BUSY_GIB) for limit in GPU_BATCH)
@@ -168,16 +184,16 @@ class Matcher:
         folder.save(self, path, card)
 
     @staticmethod
-    def load(path: str | Path) -> "Matcher":
+    def load(path: str | Path, *, precision: Precision = "32") -> "Matcher":
         """Open a saved matcher."""
-        return folder.load(path)
+        return folder.load(path).to(precision=precision)
 
     @staticmethod
-    def pretrained(name: str | Path) -> "Matcher":
+    def pretrained(name: str | Path, *, precision: Precision = "32") -> "Matcher":
         """A matcher that needs no training; see `matchwork.rank.pretrained.pretrained`."""
         from matchwork.rank.pretrained import pretrained
 
-        return pretrained(name)
+        return pretrained(name).to(precision=precision)
 
     @contextmanager
     def scoring(self) -> Iterator[None]:
@@ -185,7 +201,8 @@ class Matcher:
         was_training = self.model.training
         self.model.eval()
         try:
-            with torch.inference_mode():
+            bf16 = self.precision == "bf16"
+            with torch.inference_mode(), torch.autocast(self.device.type, torch.bfloat16, bf16):
                 yield
         finally:
             self.model.train(was_training)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 Ids = npt.NDArray[np.int64]
+_POOL = 64  # batches sorted by length together: large enough to save padding, small to mix
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,13 @@ class TokenTable:
         cut = full - lengths
         return cls(flat, starts, int((cut > 0).sum()), int(cut.sum()))
 
+    @classmethod
+    def join(cls, tables: "Sequence[TokenTable]") -> "TokenTable":
+        """The rows of all tables in one."""
+        starts = np.zeros(sum(map(len, tables)) + 1, dtype=np.int64)
+        np.cumsum(np.concatenate([table.lengths for table in tables]), out=starts[1:])
+        return cls(np.concatenate([table.flat for table in tables]), starts)
+
     def __len__(self) -> int:
         return len(self.lengths)
 
@@ -167,3 +175,15 @@ def batches_by_length(
         batches.append(longest_first[start : start + room])
         start += room
     return batches
+
+
+def shuffled_buckets(lengths: Ids, batch_size: int, rng: np.random.Generator) -> list[Ids]:
+    """Random batches of similar length: shuffle, sort within pools, cut, shuffle batches."""
+    order = rng.permutation(len(lengths))
+    pool = batch_size * _POOL
+    batches: list[Ids] = []
+    for start in range(0, len(order), pool):
+        part = order[start : start + pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
+    return [batches[i] for i in rng.permutation(len(batches))]

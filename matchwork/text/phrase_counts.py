@@ -14,7 +14,7 @@ def phrase_table(tables: Sequence[TokenTable], max_order: int) -> tuple[Ids, Wei
     The weights are those of `CorpusStatistics.ngram_weights`: `log(1 + tokens / count)`, scaled
     to [0, 1] among the phrases of equal length.
     """
-    counted = CorpusStatistics.fit(_join(tables), max_order).to_arrays()
+    counted = CorpusStatistics.fit(TokenTable.join(tables), max_order).to_arrays()
     num_tokens = counted["totals"][1]
     keys, weights = [], []
     for order in range(1, max_order + 1):
@@ -25,11 +25,3 @@ def phrase_table(tables: Sequence[TokenTable], max_order: int) -> tuple[Ids, Wei
     together = np.concatenate(keys)
     in_order = np.argsort(together)
     return together[in_order], np.concatenate(weights)[in_order]
-
-
-def _join(tables: Sequence[TokenTable]) -> TokenTable:
-    """The rows of all tables in one."""
-    lengths = np.concatenate([table.lengths for table in tables])
-    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return TokenTable(np.concatenate([table.flat for table in tables]), starts)

@@ -1,5 +1,6 @@
 """`matchwork.train`: a matcher, a data set, done."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from matchwork.train.config import TrainConfig
 from matchwork.train.fitting import FitResult, fit
 from matchwork.train.module import OnEpoch
 from matchwork.train.samples import TrainingSet
+from matchwork.train.stage_settings import stage_configs
+from matchwork.train.stages import StagePlan
 from matchwork.train.validate import Validator, calibrate
 
 
@@ -25,13 +28,18 @@ def train(
     resume: bool = False,
     progress: bool = False,
     on_epoch: OnEpoch | None = None,
+    stages: Mapping[str, Mapping[str, Any]] | None = None,
+    stage_cache: str | Path | None = None,
     **settings: Any,
 ) -> FitResult:
     """Train on the data set's `train` split, choose the epoch and calibrate on `dev`.
 
-    `settings` are fields of `TrainConfig`; the model's own defaults fill the rest.
+    `settings` are fields of `TrainConfig`; the model's own defaults fill the rest. Of a model
+    that has stages, `stages` are the settings of each by its name, and one that was trained
+    before with the same settings and data is taken from the folder `stage_cache`.
     """
     config = train_config(matcher.model, settings)
+    configs = stage_configs(matcher.model.config, stages or {}, "stages")
     for name in {"train", "dev"} & data.splits.keys():
         check_classes(data[name], data.task, matcher.num_classes, matcher.name)
 
@@ -51,11 +59,12 @@ def train(
         config,
         seed=seed,
         validate=None if dev is None else Validator(dev, matcher),
-        dev_samples=samples("dev") if dev is not None and config.dev_loss_every else None,
+        dev_samples=samples("dev") if dev and (config.dev_loss_every or configs) else None,
         folder=folder,
         resume=resume,
         progress=progress,
         on_epoch=on_epoch,
+        stages=StagePlan(configs, Path(stage_cache) if stage_cache else None),
     )
     if dev is not None:
         calibrate(matcher, dev)

@@ -1,7 +1,7 @@
 """Train a model: set up Lightning, run, and come back with the best weights."""
 
-import importlib.util
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
@@ -11,7 +11,6 @@ from typing import Any
 
 import lightning.pytorch as pl
 from lightning.pytorch.callbacks import Callback, RichProgressBar
-from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.config import to_table
@@ -20,10 +19,13 @@ from matchwork.files import remove_leftovers, write_beside
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
-from matchwork.train.module import LOG_EVERY, Keeper, OnEpoch, TrainingModule, Validate
+from matchwork.train.loggers import LOG_EVERY, make_loggers
+from matchwork.train.module import Keeper, OnEpoch, TrainingModule, Validate
 from matchwork.train.quiet import quiet_lightning
 from matchwork.train.samples import TrainingSet
 from matchwork.train.settle import settle
+from matchwork.train.stage_file import StageResult
+from matchwork.train.stages import STAGES, StagePlan, run_stages
 from matchwork.train.state import LAST, TrainState, load_best, load_checkpoint
 
 
@@ -38,6 +40,7 @@ class FitResult:
     best_epoch: int
     best_value: float | None
     dev_loss: list[list[float]] = field(default_factory=list)
+    stages: list[StageResult] = field(default_factory=list)
 
 
 def fit(
@@ -52,14 +55,15 @@ def fit(
     resume: bool = False,
     progress: bool = False,
     on_epoch: OnEpoch | None = None,
+    stages: StagePlan | None = None,
 ) -> FitResult:
     """Train `model` in place and leave it with the weights that were best on dev.
 
     `folder` receives checkpoints, logs and history; with `resume` the run goes on from its
     last checkpoint. Without `validate` the last epoch counts as best. `dev_samples` are asked
-    for by `dev_loss_every`. What the model wants to know of the training texts as a whole, it
-    reads here. Training on several devices happens in other processes: `on_epoch` then hears
-    of all epochs at the end.
+    for by `dev_loss_every` and by stages. What the model wants to know of the training texts as
+    a whole, it reads here; then its stages are trained, if it has any, on one device. Training
+    on several devices happens in other processes: `on_epoch` then hears of all epochs at the end.
     """
     _check_dev(config, validate, dev_samples)
     if folder is None:
@@ -76,18 +80,28 @@ def fit(
                 folder=temporary,
                 progress=progress,
                 on_epoch=on_epoch,
+                stages=stages,
             )
     folder = Path(folder)
-    model.read_corpus((samples.queries, samples.documents))
-    fingerprint = _fingerprint(model, samples, config, seed)
-    checkpoint = load_checkpoint(folder, fingerprint) if resume else None
-    if not resume and (folder / LAST).exists():
+    if not resume and any((folder / name).exists() for name in (LAST, STAGES)):
         raise ConfigError(
             f"{folder} already holds a training run; continue it with --resume, or choose "
             "another folder"
         )
     _require_writable(folder)
     remove_leftovers(folder)
+    model.read_corpus((samples.queries, samples.documents))
+    staged = run_stages(
+        model,
+        samples,
+        dev_samples,
+        stages or StagePlan(),
+        config,
+        seed=seed,
+        folder=folder / STAGES,
+    )
+    fingerprint = _fingerprint(model, samples, config, seed, staged)
+    checkpoint = load_checkpoint(folder, fingerprint) if resume else None
     began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
     if not began.finished(config):
         precision = next(model.parameters()).dtype
@@ -108,7 +122,7 @@ def fit(
             on_epoch(record)
     model.load_state_dict(load_best(folder), strict=False)
     settle(model, samples, use_gpu=config.accelerator != "cpu")
-    return FitResult(state.history, state.best_epoch, state.best_value, state.dev_loss)
+    return FitResult(state.history, state.best_epoch, state.best_value, state.dev_loss, staged)
 
 
 def _check_dev(
@@ -142,9 +156,6 @@ def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
 
 
 def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) -> pl.Trainer:
-    loggers: list[Logger] = [CSVLogger(folder, name="logs")]
-    if importlib.util.find_spec("tensorboard"):
-        loggers.append(TensorBoardLogger(folder, name="tensorboard"))
     callbacks: list[Callback] = [keeper]
     if progress:
         callbacks.append(RichProgressBar())
@@ -156,7 +167,7 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
         max_epochs=config.max_epochs,
         default_root_dir=folder,
         gradient_clip_val=config.clip_norm,
-        logger=loggers,
+        logger=make_loggers(folder),
         callbacks=callbacks,
         enable_progress_bar=progress,
         enable_model_summary=False,
@@ -165,8 +176,14 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
     )
 
 
-def _fingerprint(model: MatchModel, samples: TrainingSet, config: TrainConfig, seed: int) -> str:
-    """Identity of a run: same settings, same data.
+def _fingerprint(
+    model: MatchModel,
+    samples: TrainingSet,
+    config: TrainConfig,
+    seed: int,
+    stages: Sequence[StageResult],
+) -> str:
+    """Identity of a run: same settings, same data, same stages before it.
 
     More epochs are not another run, unless the learning rate is meant to end with them.
     """
@@ -183,6 +200,8 @@ def _fingerprint(model: MatchModel, samples: TrainingSet, config: TrainConfig, s
         digest.update(table.starts.tobytes())
     for rows in (samples.query_rows, samples.document_rows, samples.labels):
         digest.update(rows.tobytes())
+    for stage in stages:
+        digest.update(stage.hash.encode())
     return digest.hexdigest()
 
 

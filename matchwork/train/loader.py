@@ -12,11 +12,9 @@ from torch import Tensor
 
 from matchwork.errors import ConfigError
 from matchwork.text import PairBatch
-from matchwork.text.batch import Ids
+from matchwork.text.batch import Ids, shuffled_buckets
 from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import Groups, Sampler
-
-_POOL = 64  # batches sorted by length together: large enough to save padding, small to mix
 
 
 class TrainBatch:
@@ -100,15 +98,3 @@ class EpochLoader:
             relevant = self.samples.is_positive(query_rows, document_rows.T)
             mask = ~relevant | (labels > 0)
         return TrainBatch(pairs, torch.from_numpy(labels), torch.from_numpy(mask))
-
-
-def shuffled_buckets(lengths: Ids, batch_size: int, rng: np.random.Generator) -> list[Ids]:
-    """Random batches of similar length: shuffle, sort within pools, cut, shuffle batches."""
-    order = rng.permutation(len(lengths))
-    pool = batch_size * _POOL
-    batches: list[Ids] = []
-    for start in range(0, len(order), pool):
-        part = order[start : start + pool]
-        part = part[np.argsort(lengths[part], kind="stable")]
-        batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
-    return [batches[i] for i in rng.permutation(len(batches))]

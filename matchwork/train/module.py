@@ -1,7 +1,5 @@
 """The Lightning side of training: one step, and what is kept after it."""
 
-import csv
-import io
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -16,23 +14,23 @@ from torch import Tensor
 
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
-from matchwork.files import write_beside, write_text
+from matchwork.files import write_beside
 from matchwork.interact import masked_mean
 from matchwork.models import MatchModel, MatchOutput
 from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loader import EpochLoader, TrainBatch
+from matchwork.train.loggers import LOG_EVERY
 from matchwork.train.losses import LOSSES, class_cross_entropy, require_class_loss
 from matchwork.train.optimizer import make_optimizer, set_rates
 from matchwork.train.quiet import silence_lightning
 from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import SAMPLERS, Sampler
-from matchwork.train.state import BEST, HISTORY, LAST, TrainState, save_checkpoint
+from matchwork.train.state import BEST, LAST, TrainState, save_checkpoint, save_history
 
 Validate: TypeAlias = Callable[[MatchModel], Mapping[str, float]]
 OnEpoch: TypeAlias = Callable[[Mapping[str, float]], None]
-LOG_EVERY = 20  # steps
 
 
 def trained_tensors(model: MatchModel) -> dict[str, Tensor]:
@@ -233,7 +231,7 @@ class Keeper(pl.callbacks.Checkpoint):
             if improved:
                 with write_beside(self.folder / BEST, "wb") as stream:
                     stream.write(to_safetensors(trained_tensors(pl_module.model)))
-            write_text(self.folder / HISTORY, _as_csv(state.history))
+            save_history(self.folder, state.history)
         self._log(trainer, record, state.step)
         self._checkpoint(trainer, pl_module)
         if self.on_epoch and trainer.is_global_zero:
@@ -285,12 +283,3 @@ class Keeper(pl.callbacks.Checkpoint):
     def _log(self, trainer: pl.Trainer, record: Mapping[str, float], step: int) -> None:
         for logger in trainer.loggers:
             logger.log_metrics(dict(record), step=step)
-
-
-def _as_csv(history: list[dict[str, float]]) -> str:
-    stream = io.StringIO()
-    names = list(dict.fromkeys(name for record in history for name in record))
-    writer = csv.DictWriter(stream, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(history)
-    return stream.getvalue()

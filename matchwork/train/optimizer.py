@@ -13,7 +13,7 @@ from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
 from matchwork.train.state import TrainState
 
-_OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
+OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "adagrad": torch.optim.Adagrad,
@@ -35,7 +35,7 @@ def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
     if config.optimizer != "adagrad" and config.precision != "16-mixed":
         # One kernel for all parameters; with a loss scaler Lightning would not clip gradients.
         options["fused"] = next(model.parameters()).is_cuda
-    return _OPTIMIZERS[config.optimizer](
+    return OPTIMIZERS[config.optimizer](
         [{"params": group, "lr": rate, _FIRST: rate} for rate, group in groups.items()],
         weight_decay=config.weight_decay,
         **options,

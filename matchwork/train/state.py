@@ -1,5 +1,7 @@
 """Where a training run stands, and how that is kept on disk."""
 
+import csv
+import io
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from matchwork.errors import ConfigError, FolderError
-from matchwork.files import write_beside
+from matchwork.files import write_beside, write_text
+from matchwork.models import StageConfig
 from matchwork.train.config import TrainConfig
 
 LAST, BEST, HISTORY = "last.ckpt", "best.safetensors", "history.csv"
@@ -36,7 +39,7 @@ class TrainState:
         """The epoch under way and how many of its batches are done."""
         return self.epoch, self.batch
 
-    def finished(self, config: TrainConfig) -> bool:
+    def finished(self, config: TrainConfig | StageConfig) -> bool:
         """Whether all epochs are done, or dev has not improved for too long."""
         waited = self.epoch - self.best_epoch
         tired = config.patience is not None and waited >= config.patience
@@ -71,6 +74,16 @@ def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:
             "run, or choose another --out"
         )
     return content
+
+
+def save_history(folder: Path, history: list[dict[str, float]]) -> None:
+    """Write one line per epoch."""
+    stream = io.StringIO()
+    names = list(dict.fromkeys(name for record in history for name in record))
+    writer = csv.DictWriter(stream, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(history)
+    write_text(folder / HISTORY, stream.getvalue())
 
 
 def load_best(folder: Path) -> dict[str, Tensor]:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 MODEL_FILES = sorted(
     path.stem
     for path in (ROOT / "matchwork/models").glob("*.py")
-    if path.stem not in ("__init__", "base")
+    if path.stem not in ("__init__", "base", "stage", "iam_stages")
 )
 SWEEPS = sorted((ROOT / "recipes/sweeps").glob("*.toml"))
 RECIPES = sorted(set((ROOT / "recipes").rglob("*.toml")) - set(SWEEPS))

@@ -59,7 +59,6 @@ def test_the_same_arguments_in_the_same_order(method):
         {"convert_to_tensor": True},
         {"convert_to_numpy": False},
     ],
-    ids=str,
 )
 def test_predict(ours, theirs, options):
     found, expected = ours.predict(PAIRS, **options), theirs.predict(PAIRS, **options)

@@ -19,17 +19,21 @@ from matchwork.experiment.recipe import (
     VectorsSection,
 )
 from matchwork.experiment.results import by_condition
-from matchwork.models import MODELS
+from matchwork.models import MODELS, StageConfig
+from matchwork.models.iam_stages import EnergyConfig, LanguageModelConfig
 from matchwork.train import TrainConfig
 
-RECIPES = "docs/recipes.md"
+RECIPES, IAM = "docs/recipes.md", "docs/models/iam.md"
 SETTINGS = {
     (RECIPES, "[data]"): DataSection,
     (RECIPES, "[text]"): TextSection,
     (RECIPES, "[vectors]"): VectorsSection,
     (RECIPES, "[links]"): LinksSection,
+    (RECIPES, "[stage]"): StageConfig,
     (RECIPES, "[train]"): TrainConfig,
     (RECIPES, "[run]"): RunSection,
+    (IAM, "[stage.language-model-query], [stage.language-model-document]"): LanguageModelConfig,
+    (IAM, "[stage.energy]"): EnergyConfig,
     **{
         (f"docs/models/{entry.model.__module__.rpartition('.')[2]}.md", "Settings"): (
             entry.model.Config
@@ -139,3 +143,24 @@ def test_the_numbers_of_a_model_come_from_their_results(model):
             str(len(result["seeds"])),
         ]
         assert written == expected, recipe
+
+
+def test_the_numbers_of_hcan_come_from_their_results():
+    rows = tables(ROOT / "docs/models/hcan.md")["Our numbers"]
+    results = {path for path in (ROOT / "results").glob("*/hcan*.json")}
+    seen = set()
+    for recipe, measure, *written in rows:
+        path = ROOT / recipe.partition("(../../")[2].partition(")")[0]
+        seen.add(path)
+        result = json.loads(path.read_text())
+        systems, alone = result["systems"], result["measures"][measure]
+        first = "QL" if "QL" in systems else "BM25"
+        fused = systems.get(f"{first} + {result['model']}")
+        assert written == [
+            f"{systems[first][measure]['mean']:.4f}",
+            f"{alone['mean']:.4f}",
+            "–" if alone["paper"] is None else f"{alone['paper']:.4f}",
+            f"{fused[measure]['mean']:.4f}" if fused else "–",
+            str(len(result["seeds"])),
+        ], recipe
+    assert seen == results

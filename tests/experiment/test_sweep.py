@@ -121,3 +121,13 @@ def test_a_sweep_is_no_recipe_and_a_recipe_no_sweep(write_sweep, write_recipe):
         load_recipe(write_sweep())
     with pytest.raises(ConfigError, match=r"no section \[sweep\]; a recipe is run with matchwork"):
         load_sweep(write_recipe())
+
+
+def test_a_chart_of_dev_shows_what_is_measured_there(write_sweep):
+    on_dev = SWEEP.replace('measure = "MAP"', 'measure = "RR"\nsplit = "dev"')
+    assert load_sweep(write_sweep(on_dev)).charts[0].split == "dev"
+    with pytest.raises(ConfigError, match="MAP is not measured on dev, only"):
+        load_sweep(write_sweep(on_dev.replace('"RR"', '"MAP"')))
+    curve = SWEEP.replace('measure = "MAP"', 'curve = "dev_loss"\nsplit = "dev"')
+    with pytest.raises(ConfigError, match="split is for a measure"):
+        load_sweep(write_sweep(curve))

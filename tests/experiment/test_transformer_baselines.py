@@ -49,10 +49,16 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, name):
     assert np.isfinite(matcher.score(pairs)).all() and matcher.calibration is not None
 
 
-def test_a_cross_encoder_has_no_in_batch_negatives(load, tmp_path):
-    recipe = load("train.loss=softmax", "train.negatives=in-batch")
-    with pytest.raises(ConfigError, match="it has no in-batch negatives"):
-        run_recipe(recipe, tmp_path / "out")
+def test_a_cross_encoder_has_no_in_batch_negatives(load):
+    with pytest.raises(ConfigError, match=r'train\.negatives = "in-batch" needs texts that are'):
+        load("train.loss=softmax", "train.negatives=in-batch")
+
+
+@pytest.mark.parametrize("name", ["cross-encoder", "bi-encoder"])
+def test_cls_is_no_token_of_those_that_read_it_apart(load, name):
+    with pytest.raises(ConfigError, match=f"which {name} does not do; leave frame out"):
+        load(f"model.name={name}", "vectors.frame=token")
+    assert load("model.name=colbert", "vectors.frame=token").vectors.frame == "token"
 
 
 def test_a_cross_encoder_on_word_vectors(load, tmp_path):

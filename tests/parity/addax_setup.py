@@ -2,12 +2,13 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
+import ragged
 import torch
-from addax_reference import Array, Trace, Weights, addax
+from addax_reference import Trace, Weights, addax
+from ragged import Pairs
 
-from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
+from matchwork.encode import WordEmbedding, WordEmbeddingConfig
 from matchwork.models import ADDAX, MODELS, AddaxConfig
 
 DIM, BITS, QUERY_LENGTH, DOCUMENT_LENGTH = 4, 5, 5, 7
@@ -29,7 +30,6 @@ VARIANTS = [pytest.param(name, {}, id=name) for name in NAMES] + [
     for name in ("addax", "addax-no-highway")
     for label, options in OPTIONS.items()
 ]
-Pairs = list[tuple[Array, Array]]
 
 
 def model(name: str = "addax", seed: int = 0, **changes: Any) -> ADDAX:
@@ -55,24 +55,7 @@ def model(name: str = "addax", seed: int = 0, **changes: Any) -> ADDAX:
 
 
 def texts(seed: int = 0, lengths: Any = LENGTHS) -> Pairs:
-    random = np.random.default_rng(seed)
-    return [(random.normal(size=(m, DIM)), random.normal(size=(n, DIM))) for m, n in lengths]
-
-
-def side(rows: list[Array], extra: int = 1, garbage: float = 9.0) -> Encoded:
-    """A ragged batch with garbage in its padding."""
-    width = max(map(len, rows)) + extra
-    vectors = torch.full((len(rows), width, DIM), garbage, dtype=torch.float64)
-    mask = torch.zeros(len(rows), width, dtype=torch.bool)
-    for i, row in enumerate(rows):
-        vectors[i, : len(row)] = torch.from_numpy(row)
-        mask[i, : len(row)] = True
-    return Encoded(vectors, mask)
-
-
-def sides(pairs: Pairs, extra: tuple[int, int] = (1, 1)) -> tuple[Encoded, Encoded]:
-    queries, documents = zip(*pairs, strict=True)
-    return side(list(queries), extra[0]), side(list(documents), extra[1])
+    return ragged.texts(seed, lengths, DIM)
 
 
 def weights_of(made: ADDAX) -> Weights:

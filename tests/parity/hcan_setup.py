@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ragged
 import torch
-from hcan_reference import Array, Trace, Weights, hcan
+from hcan_reference import Trace, Weights, hcan
+from ragged import Pairs
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
 from matchwork.models import HCAN, HCANConfig
@@ -26,7 +28,6 @@ VARIANTS = [
     pytest.param({"num_classes": 3, "preset": "paper", "num_layers": 1}, id="one-layer"),
     pytest.param({"encoder": "wide", "kernel": 1, "num_layers": 3}, id="wide-kernel-1"),
 ]
-Pairs = list[tuple[Array, Array]]
 
 
 def model(seed: int = 0, **config: Any) -> HCAN:
@@ -49,24 +50,7 @@ def model(seed: int = 0, **config: Any) -> HCAN:
 
 
 def texts(seed: int = 0, lengths: Any = LENGTHS) -> Pairs:
-    random = np.random.default_rng(seed)
-    return [(random.normal(size=(m, DIM)), random.normal(size=(n, DIM))) for m, n in lengths]
-
-
-def side(rows: list[Array], extra: int = 1, garbage: float = 9.0) -> Encoded:
-    """A ragged batch with garbage in its padding."""
-    width = max(map(len, rows)) + extra
-    vectors = torch.full((len(rows), width, DIM), garbage, dtype=torch.float64)
-    mask = torch.zeros(len(rows), width, dtype=torch.bool)
-    for i, row in enumerate(rows):
-        vectors[i, : len(row)] = torch.from_numpy(row)
-        mask[i, : len(row)] = True
-    return Encoded(vectors, mask)
-
-
-def sides(pairs: Pairs, extra: tuple[int, int] = (1, 2)) -> tuple[Encoded, Encoded]:
-    queries, documents = zip(*pairs, strict=True)
-    return side(list(queries), extra[0]), side(list(documents), extra[1])
+    return ragged.texts(seed, lengths, DIM)
 
 
 def phrase_weights(query: Encoded, num_layers: int, seed: int = 7) -> torch.Tensor:

@@ -5,19 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from addax_setup import (
-    CLOSE,
-    EXACT,
-    NAMES,
-    VARIANTS,
-    model,
-    penalty,
-    references,
-    sides,
-    texts,
-    weights_of,
-)
+from addax_setup import CLOSE, EXACT, NAMES, VARIANTS, model, penalty, references, texts, weights_of
 from iasm_setup import central_difference
+from ragged import sides
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
 from matchwork.errors import ConfigError

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from addax_setup import DIM, DOCUMENT_LENGTH, NAMES, QUERY_LENGTH, model, sides, texts
+from addax_setup import DIM, DOCUMENT_LENGTH, NAMES, QUERY_LENGTH, model, texts
 from hypothesis import given
 from hypothesis import strategies as st
+from ragged import sides
 
 from matchwork.encode import Encoded
 from matchwork.interact import MagCell, attend, masked_softmax, max_sim

@@ -5,18 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hcan_setup import (
-    CLOSE,
-    EXACT,
-    VARIANTS,
-    model,
-    phrase_weights,
-    references,
-    sides,
-    texts,
-    weights_of,
-)
+from hcan_setup import CLOSE, EXACT, VARIANTS, model, phrase_weights, references, texts, weights_of
 from iasm_setup import central_difference
+from ragged import sides
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
 from matchwork.errors import ConfigError

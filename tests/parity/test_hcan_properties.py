@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hcan_setup import DIM, ENCODERS, LAYERS, PRESETS, model, phrase_weights, side, sides, texts
+from hcan_setup import DIM, ENCODERS, LAYERS, PRESETS, model, phrase_weights, texts
+from ragged import side, sides
 from torch import Tensor
 from torch.nn import functional
 

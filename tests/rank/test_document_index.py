@@ -1,7 +1,5 @@
 """Documents encoded once: the same scores, each text once, and a limit on memory."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -112,22 +110,3 @@ def test_cut_documents_are_counted(on_transformer):
     matcher.max_document_length = 3
     matcher.index(["who wrote hamlet and where is the louvre"])
     assert matcher.truncation.texts == 1 and matcher.truncation.tokens > 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["minilm-maxsim", "minilm-cosine"])
-def test_the_second_query_is_fifty_times_faster(name):
-    matcher = mw.Matcher.pretrained(name)
-    random = np.random.default_rng(0)
-    words = ["the", "play", "mountain", "sea", "river", "museum", "light", "king", "tree"]
-    documents = [" ".join(random.choice(words, 40)) for _ in range(300)]
-    start = time.perf_counter()
-    index = matcher.index(documents)
-    index.rank("who is the king")
-    first = time.perf_counter() - start
-    seconds = []
-    for query in ("where is the river", "what is light", "why is the sea blue"):
-        start = time.perf_counter()
-        index.rank(query)
-        seconds.append(time.perf_counter() - start)
-    assert first / min(seconds) > 50

@@ -6,6 +6,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from matchwork.interact import WordWeights
 from matchwork.models import MODELS
 from matchwork.rank import Calibration, Matcher, rank_all
 from matchwork.text import TokenTable, WordTokenizer
@@ -189,7 +190,9 @@ def test_output_is_one_pair_with_its_evidence(matcher: Matcher, pairs: list) -> 
     assert output.scores.item() == pytest.approx(matcher.score([pairs[0]])[0], abs=1e-10)
     query, document = matcher.tokens(*pairs[0])
     first = next(iter(output.evidence.values()))
-    assert first.values.shape == (1, len(query), len(document))
+    sides = {"query": len(query), "document": len(document)}
+    chosen = [first.side] if isinstance(first, WordWeights) else list(sides)
+    assert first.values.shape == (1, *(sides[side] for side in chosen))
 
 
 def test_a_matcher_is_a_scorer_with_a_name(tiny_matcher: Make) -> None:

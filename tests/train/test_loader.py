@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from matchwork.data import Split
 from matchwork.errors import ConfigError
 from matchwork.text import WordTokenizer
+from matchwork.text.batch import shuffled_buckets
 from matchwork.train import SAMPLERS, TrainConfig, TrainingSet
-from matchwork.train.loader import EpochLoader, TrainBatch, shuffled_buckets
+from matchwork.train.loader import EpochLoader, TrainBatch
 
 
 def loader(

@@ -1,0 +1,108 @@
+"""LSTMs that read a text in both directions without ever mixing them."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from matchwork.encode.base import Encoded
+
+_BOUND = 0.05  # of initial values
+
+
+class TwoWayStack(nn.Module):
+    """Layers of LSTMs, one stack for each direction; they meet at the top only.
+
+    Were they joined between layers, the second layer would have seen the word that it is to
+    predict. Every layer is one call of torch's fused kernel on packed rows, so padding costs
+    nothing. Dropout is between layers and torch's own: cuDNN's would not follow the seed.
+    """
+
+    def __init__(self, dim: int, units: int, num_layers: int = 2, dropout: float = 0.0) -> None:
+        super().__init__()
+        widths = [dim, *[units] * (num_layers - 1)]
+        self.ahead = nn.ModuleList(nn.LSTM(width, units) for width in widths)
+        self.back = nn.ModuleList(nn.LSTM(width, units) for width in widths)
+        self.dropout = nn.Dropout(dropout)
+        small_uniform(self)
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """(batch, length, dim) to states (batch, length, 2 units), 0 at padding.
+
+        A row needs at least one word. The backward direction starts at the last one.
+        """
+        lengths = mask.sum(dim=1)
+        on_host = lengths.cpu()  # where packing wants them
+        with torch.autocast(vectors.device.type, enabled=False):
+            vectors = vectors.to(next(self.parameters()).dtype)
+            ahead = self._read(self.ahead, vectors, on_host)
+            back = self._read(self.back, _turned(vectors, lengths), on_host)
+        return torch.cat([ahead, _turned(back, lengths)], dim=-1)
+
+    def _read(self, layers: nn.ModuleList, vectors: Tensor, lengths: Tensor) -> Tensor:
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        for depth, layer in enumerate(layers):
+            if depth:
+                packed = PackedSequence(self.dropout(packed.data), *packed[1:])
+            # Frozen or not: cuDNN keeps what a gradient needs only when told to be training.
+            layer.train(torch.is_grad_enabled())
+            packed, _ = layer(packed)
+        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=vectors.shape[1])
+        return states
+
+
+class TextReader(nn.Module):
+    """States of a text that ends with <EOS>: its vector, a projection if need be, the stack.
+
+    `width` is what the stack reads; vectors of another width are projected.
+    """
+
+    def __init__(
+        self, dim: int, width: int, units: int, num_layers: int = 2, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.end = nn.Parameter(torch.empty(dim))
+        self.project = nn.Linear(dim, width, bias=False) if width != dim else nn.Identity()
+        self.stack = TwoWayStack(width, units, num_layers, dropout)
+        small_uniform(self)
+
+    def forward(self, text: Encoded) -> Encoded:
+        """States of width 2 units, one more of them than there are words."""
+        ended = with_end(text, self.end)
+        return Encoded(self.stack(self.project(ended.vectors), ended.mask), ended.mask)
+
+
+def with_end(text: Encoded, end: Tensor) -> Encoded:
+    """The text with the vector `end` behind its last word."""
+    lengths = text.mask.sum(dim=1, keepdim=True)
+    places = torch.arange(text.mask.shape[1] + 1, device=lengths.device)
+    vectors = nn.functional.pad(text.vectors, (0, 0, 0, 1))
+    last = (places == lengths).unsqueeze(-1)
+    return Encoded(torch.where(last, end.to(vectors.dtype), vectors), places <= lengths)
+
+
+def last_states(states: Encoded, literal: bool = False) -> Tensor:
+    """What both directions know at their end, (batch, 2 units): one row for each text.
+
+    That is the last word for the forward direction and the first for the backward one;
+    `literal`: the last word for both, of which the backward direction has seen nothing else.
+    """
+    units = states.dim // 2
+    last = (states.mask.sum(dim=1) - 1).clamp_min(0)
+    rows = torch.arange(len(states), device=last.device)
+    at_last = states.vectors[rows, last]
+    back = at_last if literal else states.vectors[:, 0]
+    return torch.cat([at_last[:, :units], back[:, units:]], dim=-1)
+
+
+def small_uniform(module: nn.Module) -> None:
+    """Every parameter uniform in +-0.05."""
+    for parameter in module.parameters():
+        nn.init.uniform_(parameter, -_BOUND, _BOUND)
+
+
+def _turned(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Words in reverse order; padding stays behind them."""
+    places = torch.arange(vectors.shape[1], device=vectors.device)
+    mirrored = lengths.unsqueeze(1) - 1 - places
+    order = torch.where(mirrored >= 0, mirrored, places)
+    return vectors.gather(1, order.unsqueeze(-1).expand_as(vectors))

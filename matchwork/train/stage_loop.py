@@ -1,0 +1,223 @@
+"""One stage from its first step to its last: epochs, dev, the best weights, checkpoints."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from itertools import islice
+from operator import length_hint
+from pathlib import Path
+from typing import NoReturn
+
+import torch
+from lightning.pytorch.loggers import Logger
+from safetensors.torch import save as to_safetensors
+from torch import nn
+
+from matchwork.errors import TrainingError
+from matchwork.files import remove_leftovers, write_beside
+from matchwork.models import Stage, StageBatch, Texts
+from matchwork.train.config import TrainConfig
+from matchwork.train.loggers import LOG_EVERY, make_loggers
+from matchwork.train.module import OnEpoch, not_finite
+from matchwork.train.optimizer import OPTIMIZERS
+from matchwork.train.quiet import quiet_lightning
+from matchwork.train.stage_file import state_of
+from matchwork.train.state import (
+    BEST,
+    LAST,
+    TrainState,
+    load_best,
+    load_checkpoint,
+    save_checkpoint,
+    save_history,
+)
+
+_HALF = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}
+
+
+class StageLoop:
+    """Trains the module of a stage, which is where `device` says, and checkpoints in `folder`.
+
+    Random numbers follow from the seed, the name of the stage and the step: a run that goes on
+    from a checkpoint ends as if it had never stopped. Precision and the time between two
+    checkpoints are those of the training of the whole model.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        texts: Texts,
+        dev: Texts | None,
+        *,
+        settings: TrainConfig,
+        seed: int,
+        folder: Path,
+        fingerprint: str,
+        device: torch.device,
+        on_batch: Callable[[int, int], None],
+        on_epoch: OnEpoch,
+    ) -> None:
+        self.stage, self.texts, self.dev = stage, texts, dev
+        self.settings, self.seed = settings, seed
+        self.folder, self.fingerprint, self.device = folder, fingerprint, device
+        self.on_batch, self.on_epoch = on_batch, on_epoch
+        self.state = TrainState()
+        self.loggers: list[Logger] = []
+        self._saved_at = time.monotonic()
+        self._seed("prepare")
+        stage.prepare(texts, seed)  # may give the module more parameters
+        self.optimizer = OPTIMIZERS[stage.config.optimizer](
+            stage.module.parameters(),
+            lr=stage.config.learning_rate,
+            weight_decay=stage.config.weight_decay,
+        )
+        scaled = settings.precision == "16-mixed"
+        self.scaler = torch.amp.GradScaler(device.type, enabled=scaled)
+
+    def run(self) -> TrainState:
+        """Train to the end from wherever the folder says, and put the best weights in place."""
+        remove_leftovers(self.folder)
+        self._resume()
+        if not self.state.finished(self.stage.config):
+            with quiet_lightning():
+                self.loggers = make_loggers(self.folder)
+                while not self.state.finished(self.stage.config):
+                    self._epoch()
+                for logger in self.loggers:
+                    logger.finalize("success")
+        self.stage.module.load_state_dict(load_best(self.folder))
+        self.stage.module.eval()
+        self._seed("finish")
+        with torch.no_grad():
+            self.stage.finish(self.texts)
+        return self.state
+
+    def _resume(self) -> None:
+        kept = load_checkpoint(self.folder, self.fingerprint)
+        if kept is not None:
+            self.state = TrainState(**kept["state"])
+            self.stage.module.load_state_dict(kept["model"])
+            self.optimizer.load_state_dict(kept["optimizer"])
+            self.scaler.load_state_dict(kept["precision"])
+
+    def _epoch(self) -> None:
+        state, began = self.state, time.monotonic()
+        batches = self.stage.batches(self.texts, state.epoch, self.seed)
+        total = length_hint(batches, 0)
+        self.stage.module.train()
+        for batch in islice(batches, state.batch, None):
+            self._step(batch)
+            self.on_batch(state.batch, total)
+            if time.monotonic() - self._saved_at >= self.settings.checkpoint_seconds:
+                self._checkpoint()
+        if not state.batch:
+            raise TrainingError(f"stage {self.stage.name}: the training texts give no batch")
+        self._require_finite()
+        record: dict[str, float] = {
+            "epoch": state.epoch + 1,
+            "loss": state.loss_sum / state.batch,
+            **self._measure(),
+        }
+        loss = record.get("dev_loss")
+        improved = loss is None or state.best_value is None or loss < state.best_value
+        if improved:
+            state.best_value, state.best_epoch = loss, state.epoch + 1
+            with write_beside(self.folder / BEST, "wb") as stream:
+                stream.write(to_safetensors(state_of(self.stage.module)))
+        record["best"] = float(improved)
+        record["seconds"] = round(time.monotonic() - began, 3)
+        state.history.append(record)
+        state.epoch, state.batch, state.loss_sum = state.epoch + 1, 0, 0.0
+        save_history(self.folder, state.history)
+        self._log(record)
+        self._checkpoint()
+        self.on_epoch(record)
+
+    def _step(self, batch: StageBatch) -> None:
+        state, clip_norm = self.state, self.stage.config.clip_norm
+        self._seed(state.step)
+        half = _HALF.get(self.settings.precision)
+        with torch.autocast(self.device.type, half, enabled=half is not None):
+            loss = self.stage.loss(batch.to(self.device))
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            self._fail(f"the loss is {value}", state.step + 1)
+        self.optimizer.zero_grad()
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        if clip_norm is not None:
+            self.scaler.unscale_(self.optimizer)
+            nn.utils.clip_grad_norm_(self.stage.module.parameters(), clip_norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        with torch.no_grad():
+            self.stage.after_step()
+        state.loss_sum += value
+        state.batch += 1
+        state.step += 1
+        if state.step % LOG_EVERY == 0:
+            self._log({"loss": state.loss_sum / state.batch})
+
+    def _measure(self) -> dict[str, float]:
+        """The measures of dev, each `dev_` and its name; always with the same random numbers."""
+        if self.dev is None:
+            return {}
+        self.stage.module.eval()
+        self._seed("measure")
+        with torch.no_grad():
+            measured = self.stage.measure(self.dev)
+        if not math.isfinite(measured["loss"]):
+            self._fail(f"the loss on dev is {measured['loss']}", self.state.step)
+        return {f"dev_{name}": value for name, value in measured.items()}
+
+    def _checkpoint(self) -> None:
+        self._require_finite()
+        tensors = {
+            "model": state_of(self.stage.module),
+            "optimizer": self.optimizer.state_dict(),
+            "precision": self.scaler.state_dict(),
+        }
+        save_checkpoint(self.folder, self.state, tensors, self.fingerprint)
+        self._saved_at = time.monotonic()
+
+    def _require_finite(self) -> None:
+        for name, parameter in self.stage.module.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                kept = self.folder / LAST
+                what = f"parameter {name!r} is no longer finite (checkpoint: {kept})"
+                self._fail(what, self.state.step)
+
+    def _fail(self, what: str, step: int) -> NoReturn:
+        message = not_finite(what, step, self.state.epoch + 1)
+        raise TrainingError(f"stage {self.stage.name}: {message}")
+
+    def _log(self, record: dict[str, float]) -> None:
+        for logger in self.loggers:
+            logger.log_metrics(record, step=self.state.step)
+            logger.save()
+
+    def _seed(self, moment: object) -> None:
+        text = f"{self.seed} {self.stage.name} {moment}"
+        digest = blake2b(text.encode(), digest_size=8).digest()
+        torch.manual_seed(int.from_bytes(digest, "little"))
+
+
+@contextmanager
+def training_only(module: nn.Module, model: nn.Module) -> Iterator[None]:
+    """While the block runs, of the model only `module` takes gradients and drops out."""
+    parameters = {*model.parameters(), *module.parameters()}
+    modules = {*model.modules(), *module.modules()}
+    learns = {each: each.requires_grad for each in parameters}
+    modes = {each: each.training for each in modules}
+    try:
+        for parameter in parameters:
+            parameter.requires_grad = False
+        module.requires_grad_(True)
+        model.eval()
+        yield
+    finally:
+        for parameter, flag in learns.items():
+            parameter.requires_grad = flag
+        for each, mode in modes.items():
+            each.training = mode

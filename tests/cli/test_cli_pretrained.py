@@ -1,0 +1,65 @@
+"""Wherever a command wants a matcher, one that others have trained will do."""
+
+import json
+
+import pytest
+from tiny_sentence_transformers import bi_encoder_folder, cross_encoder_folder
+
+from matchwork.rank import Matcher
+
+QUERY = "who wrote hamlet"
+LINES = ["the play was written by shakespeare", "bamboo, almost nothing but bamboo"]
+
+
+@pytest.fixture(scope="module", params=["cross", "bi"])
+def foreign(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / request.param
+    return (cross_encoder_folder if request.param == "cross" else bi_encoder_folder)(folder)
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(LINES) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("precision", ["32", "int8"])
+def test_rank_with_a_model_of_another_library(call_json, foreign, lines, precision):
+    options = ["--precision", precision] if precision != "32" else []
+    hits = call_json("rank", foreign, "-q", QUERY, "-d", lines, *options)
+    best = Matcher.pretrained(foreign, precision=precision).rank(QUERY, LINES)
+    assert [hit["score"] for hit in hits] == pytest.approx([one.score for one in best], abs=1e-5)
+
+
+def test_score_explain_and_evaluate_with_it(call, call_json, foreign, tmp_path):
+    pairs, out = tmp_path / "pairs.tsv", tmp_path / "scored.jsonl"
+    pairs.write_text("query\tdocument\n" + "".join(f"{QUERY}\t{line}\n" for line in LINES))
+    call("score", foreign, pairs, "--out", out, "--precision", "int8")
+    assert [json.loads(line)["document"] for line in out.read_text().splitlines()] == LINES
+    why = call_json("explain", foreign, "-q", QUERY, "-d", LINES[0])
+    assert why["score"] == pytest.approx(Matcher.pretrained(foreign).score([(QUERY, LINES[0])])[0])
+    found = call_json("evaluate", foreign, "toy", "--precision", "bf16")
+    assert len(found["systems"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere", "no such folder; a matcher is a folder"),
+        ("{tmp}/seed-1/matcher", "no such folder"),
+        ("{tmp}", "not a matcher, config.json is missing"),
+    ],
+)
+def test_a_slip_in_a_path_is_not_looked_for_on_the_hub(call, lines, tmp_path, name, message):
+    (tmp_path / "seed-1").mkdir()
+    given = name.format(tmp=tmp_path)
+    failed = call("rank", given, "-q", QUERY, "-d", lines)
+    assert failed.exit_code == 1
+    assert message in " ".join(failed.stderr.split())
+
+
+def test_int8_wants_a_transformer(call, matcher_folder, lines):
+    failed = call("rank", matcher_folder, "-q", QUERY, "-d", lines, "--precision", "int8")
+    assert failed.exit_code == 2
+    assert "int8 is for transformers" in " ".join(failed.stderr.split())
