@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "matchwork serve runs/wikiqa/iasm-dynamic/seed-1/matcher --port 8000",
     "matchwork serve answers=MATCHER bm25 minilm-maxsim --api-key-file keys.txt",
+    "matchwork serve MATCHER bm25 --collection corpus.tsv",
     "matchwork serve MATCHER --workers 4 --max-queue 1024 --deadline-ms 2000",
 )
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -54,6 +55,14 @@ def serve(
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="Leave less probable documents out of rankings.")
     ] = 0.0,
+    collection: Annotated[
+        Path | None,
+        typer.Option(
+            help="Corpus file (id and text; TSV, CSV, JSONL, Parquet) whose documents `/search` "
+            "and the page find candidates in.",
+            show_default=False,
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")] = "auto",
     precision: Annotated[str, typer.Option(help=", ".join(PRECISIONS))] = "float32",
     log_text: Annotated[
@@ -64,6 +73,7 @@ def serve(
 
     `POST /v2/rerank`, `/v1/rerank` and `/rerank` rank documents, `/score` scores pairs,
     `/explain` says why; `GET /models`, `/health`, `/metrics` and `/openapi.json` tell the rest.
+    `GET /` is a page to try all this in a browser.
     """
     from matchwork.serve import Settings
     from matchwork.serve.keys import read_keys
@@ -86,7 +96,7 @@ def serve(
         log_text=log_text,
     )
     sources = [parse_source(model) for model in models]
-    plan = Plan(sources, settings, device, precision, workers)  # type: ignore[arg-type]
+    plan = Plan(sources, settings, device, precision, workers, collection)  # type: ignore[arg-type]
     run(plan, host, port, lambda address: show.line(f"serving {_names(plan.sources)} on {address}"))
 
 

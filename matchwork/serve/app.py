@@ -1,6 +1,6 @@
 """The application: scorers behind every protocol, made by a factory."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
@@ -8,10 +8,12 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from matchwork.errors import ConfigError
+from matchwork.serve import page
+from matchwork.serve.collection import Collection
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.guard import Guard
 from matchwork.serve.metrics import Metrics
-from matchwork.serve.protocols import cohere, jina, own, status, tei
+from matchwork.serve.protocols import cohere, jina, own, search, status, tei
 from matchwork.serve.protocols.base import Style, failure_of
 from matchwork.serve.served import Served
 from matchwork.serve.service import Service
@@ -20,7 +22,7 @@ from matchwork.types import Scorer
 from matchwork.version import VERSION
 
 _STYLES = {cohere.PATH: cohere.STYLE, jina.PATH: jina.STYLE, tei.PATH: tei.STYLE}
-_JSON = (*_STYLES, own.SCORE, own.EXPLAIN)
+_JSON = (*_STYLES, own.SCORE, own.EXPLAIN, search.PATH)
 _OTHERS = (
     status.MODELS,
     status.METRICS,
@@ -28,7 +30,7 @@ _OTHERS = (
     status.LIVE,
     status.READY,
     "/openapi.json",
-    "/",
+    *page.PATHS,
 )
 PATHS = {**dict.fromkeys(_OTHERS, False), **dict.fromkeys(_JSON, True)}
 """Every path there is, and whether it takes JSON."""
@@ -39,11 +41,19 @@ _REFUSALS = {
 }
 
 
-def create_app(scorers: Iterable[Scorer | Served], settings: Settings | None = None) -> FastAPI:
-    """An ASGI application that serves these scorers; the first answers where none is named."""
+def create_app(
+    scorers: Iterable[Scorer | Served],
+    settings: Settings | None = None,
+    collection: Mapping[str, str] | None = None,
+) -> FastAPI:
+    """An ASGI application that serves these scorers; the first answers where none is named.
+
+    `collection` are texts by id, in which `/search` and the page find candidates.
+    """
     settings = settings or Settings()
     metrics = Metrics()
-    service = Service(_by_name(scorers), settings, metrics)
+    texts = collection and Collection(collection, settings.max_chars, settings.max_documents)
+    service = Service(_by_name(scorers), settings, metrics, texts or None)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -61,8 +71,9 @@ def create_app(scorers: Iterable[Scorer | Served], settings: Settings | None = N
         redirect_slashes=False,
     )
     app.state.service = service
-    for protocol in (cohere, jina, tei, own, status):
+    for protocol in (cohere, jina, tei, own, search, status):
         app.include_router(protocol.routes(service))
+    app.include_router(page.routes())
     app.add_middleware(Guard, settings=settings, metrics=metrics, style_of=_style_of, paths=PATHS)
     app.add_exception_handler(Failure, _answer)
     app.add_exception_handler(RequestValidationError, _answer)

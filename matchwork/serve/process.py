@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -48,14 +49,17 @@ class Plan:
     device: str = "auto"
     precision: Precision = "float32"
     workers: int = 1
+    collection: Path | None = None
 
     def build(self) -> "FastAPI":
         """Open the matchers and make the application."""
+        from matchwork.data.collection import read_texts
         from matchwork.serve.app import create_app
 
         self._share_cores()
         opened = [open_source(source, self.device, self.precision) for source in self.sources]
-        return create_app(opened, self.settings)
+        texts = None if self.collection is None else read_texts(self.collection)
+        return create_app(opened, self.settings, texts)
 
     def build_in_worker(self) -> "FastAPI":
         """The same; a worker that cannot start ends all, where others would be tried for ever."""

@@ -9,11 +9,14 @@ from matchwork.ordering import order
 from matchwork.rank.matcher import Truncation
 from matchwork.registry import did_you_mean
 from matchwork.serve.batching import Batcher
+from matchwork.serve.collection import Collection, Hit
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.metrics import Metrics
 from matchwork.serve.served import Scored, Served
 from matchwork.serve.settings import Settings
 from matchwork.types import Scores, TextPair
+
+_SEARCH = "/search"  # the queue's name; a model is named after a folder, which has no slash
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,23 @@ class Line(NamedTuple):
 class Service:
     """The served scorers, each behind its queue; the first is the one a request gets unnamed."""
 
-    def __init__(self, scorers: Mapping[str, Served], settings: Settings, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        scorers: Mapping[str, Served],
+        settings: Settings,
+        metrics: Metrics,
+        collection: Collection | None = None,
+    ) -> None:
         self.scorers = dict(scorers)
         self.settings = settings
         self.metrics = metrics
+        self.collection = collection
         self._batchers: dict[str, Batcher] = {}
 
     def start(self) -> None:
         """Open the queues."""
-        self._batchers = {name: Batcher(name, self.settings, self.metrics) for name in self.scorers}
+        names = (*self.scorers, *([_SEARCH] if self.collection else []))
+        self._batchers = {name: Batcher(name, self.settings, self.metrics) for name in names}
 
     def close(self) -> None:
         """Finish what was accepted."""
@@ -105,6 +116,15 @@ class Service:
     async def explain(self, served: Served, pairs: Sequence[TextPair]) -> list[Explanation]:
         """Why these pairs got their scores."""
         found: list[Explanation] = await self._batchers[served.name].run(served.explain, pairs)
+        return found
+
+    async def search(self, query: str) -> list[Hit]:
+        """The documents of the collection that BM25 finds, best first."""
+        if self.collection is None:
+            raise Failure(
+                Kind.NO_PATH, "no collection is loaded; start the service with --collection FILE"
+            )
+        found: list[Hit] = await self._batchers[_SEARCH].run(self.collection.search, [(query, "")])
         return found
 
 

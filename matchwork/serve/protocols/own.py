@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from matchwork.explain.titles import evidence_title
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.protocols.base import StrictRoute, Style, Wire
 from matchwork.serve.service import Service
@@ -87,6 +88,8 @@ def routes(service: Service) -> APIRouter:
         served = service.find(request.model)
         service.check(request.query, [request.document])
         (explanation,) = await service.explain(served, [(request.query, request.document)])
-        return {**explanation.to_json(), "model": served.name}
+        names = (*explanation.tables, *explanation.weights)
+        titles = {name: evidence_title(name) for name in names}
+        return {**explanation.to_json(), "model": served.name, "titles": titles}
 
     return router

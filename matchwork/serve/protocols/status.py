@@ -24,10 +24,14 @@ class ServedModel(BaseModel):
 
 
 class Models(BaseModel):
-    """What is served; the first one answers requests that name none."""
+    """What is served; the first one answers requests that name none.
+
+    `collection_size` is the number of documents that `/search` looks in, if there are any.
+    """
 
     matchwork: str = VERSION
     models: list[ServedModel]
+    collection_size: int | None
 
 
 class Health(BaseModel):
@@ -44,7 +48,8 @@ def routes(service: Service) -> APIRouter:
     async def served_models() -> Models:
         """What is served."""
         models = [ServedModel(**served.about()) for served in service.scorers.values()]
-        return Models(models=models)
+        size = None if service.collection is None else len(service.collection)
+        return Models(models=models, collection_size=size)
 
     @router.get(LIVE)
     async def live() -> Health:

@@ -1,0 +1,82 @@
+// From a file to candidates: one text each, without line breaks.
+
+import { Trouble } from "./api.js";
+
+const MAX_BYTES = 16 << 20;
+const COLUMNS = ["document", "doc", "passage", "answer", "sentence", "text"];
+const SEPARATORS = { tsv: "\t", csv: "," };
+
+export const split = (text) => text.split(/\r?\n/).map(clean).filter(Boolean);
+
+/** The candidates of a .txt, .tsv, .csv or .jsonl file. */
+export async function readFile(file) {
+  if (file.size > MAX_BYTES) throw unreadable(file, "is larger than 16 MB", "Cut it into parts.");
+  const text = (await file.text()).replace(/^\uFEFF/, "");
+  if (/[\u0000\uFFFD]/.test(text)) {
+    throw unreadable(file, "is not a text in UTF-8", "Save it as UTF-8, then try again.");
+  }
+  const ending = file.name.split(".").pop().toLowerCase();
+  let found;
+  if (ending in SEPARATORS) found = column(table(text, SEPARATORS[ending]), file);
+  else if (ending === "jsonl") found = jsonLines(text, file);
+  else found = split(text);
+  found = found.map(clean).filter(Boolean);
+  if (!found.length) throw unreadable(file, "holds no text", "Choose another file.");
+  return found;
+}
+
+// One line, and whole characters: half of a surrogate pair is no JSON.
+function clean(text) {
+  return text.replace(/\s+/g, " ").trim().toWellFormed();
+}
+
+function unreadable(file, what, remedy) {
+  return new Trouble(`${file.name} ${what}.`, { remedy });
+}
+
+/** Rows of cells; a cell in double quotes may hold anything, a doubled quote is one. */
+function table(text, separator) {
+  const rows = [[]];
+  const cell = new RegExp(`("(?:[^"]|"")*"|[^${separator}\\r\\n]*)(${separator}|\\r?\\n|$)`, "gy");
+  for (const [, raw, end] of text.matchAll(cell)) {
+    const quoted = raw.length > 1 && raw.startsWith('"') && raw.endsWith('"');
+    rows.at(-1).push(quoted ? raw.slice(1, -1).replaceAll('""', '"') : raw);
+    if (!end) break;
+    if (end !== separator) rows.push([]);
+  }
+  return rows.filter((row) => row.some(Boolean));
+}
+
+/** The column that is named as documents are; the only one where there is one. */
+function column(rows, file) {
+  const names = (rows[0] ?? []).map((name) => name.trim().toLowerCase());
+  const place = COLUMNS.map((name) => names.indexOf(name)).find((found) => found >= 0);
+  if (place !== undefined) return rows.slice(1).map((row) => row[place] ?? "");
+  if (rows.every((row) => row.length === 1)) return rows.map(([text]) => text);
+  throw unreadable(
+    file,
+    `has no column of candidates; its first line is ${names.slice(0, 5).join(", ")}`,
+    `Name one of its columns ${COLUMNS[0]} or ${COLUMNS.at(-1)} in the first line.`,
+  );
+}
+
+function jsonLines(text, file) {
+  return text.split(/\r?\n/).flatMap((line, number) => {
+    if (!line.trim()) return [];
+    let value;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      throw unreadable(file, `is no JSON in line ${number + 1}`, "Write one object a line.");
+    }
+    const name = COLUMNS.find((each) => typeof value?.[each] === "string");
+    if (typeof value !== "string" && !name) {
+      throw unreadable(
+        file,
+        `has no text in line ${number + 1}`,
+        'Write {"text": "…"}, or a text in quotes, in every line.',
+      );
+    }
+    return [typeof value === "string" ? value : value[name]];
+  });
+}

@@ -1,0 +1,31 @@
+// Making elements. Text is always text: nothing here, or anywhere, parses HTML.
+
+export const find = (id) => document.getElementById(id);
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+export const plural = (number, word) =>
+  `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+export function decimal(value) {
+  const size = Math.abs(value);
+  if (size && (size < 0.001 || size >= 1e5)) return value.toExponential(1);
+  return value.toFixed(size >= 100 ? 1 : 3);
+}
+
+export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.01 ? 1 : 0)} %`;

@@ -1,0 +1,128 @@
+// Why a document got its score, for one matcher or two side by side.
+
+import { decimal, element, percent } from "./dom.js";
+import { matrix } from "./matrix.js";
+import { largest, marked, strength, wordStrip } from "./words.js";
+
+/** What stands in the place of an explanation while it is made, or where there is none. */
+export function standIn(ranking, place, message, busy = false) {
+  return panel(ranking, place, element("p", { className: "note", "aria-busy": busy }, message));
+}
+
+/** An explanation from the server. */
+export function shown(ranking, place, explanation) {
+  return panel(
+    ranking,
+    place,
+    element("p", { className: "quote", dir: "auto" }, ...marked(explanation.document, explanation.spans)),
+    ...(explanation.shares ? [shares(explanation.shares)] : []),
+    ...tables(explanation),
+    ...phrases(explanation.phrases ?? []),
+    ...weights(explanation),
+  );
+}
+
+function panel(ranking, place, ...parts) {
+  const { model, rankOf, scores, probabilities } = ranking;
+  const facts = [
+    ["Rank", `${rankOf.get(place)} of ${rankOf.size}`],
+    ["Score", decimal(scores[place])],
+    ...(model.calibrated ? [["Probability", percent(probabilities[place])]] : []),
+  ];
+  return element(
+    "section",
+    { className: "why-part", "aria-label": `By ${model.name}` },
+    element("h3", {}, model.name),
+    element(
+      "dl",
+      {},
+      ...facts.map(([name, value]) =>
+        element("div", {}, element("dt", {}, name), element("dd", {}, value)),
+      ),
+    ),
+    ...parts,
+  );
+}
+
+function tables(explanation) {
+  const names = Object.keys(explanation.tables);
+  if (!names.length) return [];
+  const place = element("div", {}, matrix(explanation, names[0]));
+  const title = element("h4", {}, "Word by word");
+  if (names.length === 1) {
+    title.textContent = explanation.titles[names[0]];
+    return [title, place];
+  }
+  const choice = element(
+    "select",
+    { "aria-label": "Which table" },
+    ...names.map((name) => element("option", { value: name }, explanation.titles[name])),
+  );
+  choice.addEventListener("change", () => place.replaceChildren(matrix(explanation, choice.value)));
+  return [title, choice, place];
+}
+
+function weights(explanation) {
+  const strips = Object.entries(explanation.weights).map(([name, { side, values }]) =>
+    wordStrip(explanation.titles[name], explanation[`${side}_tokens`], values),
+  );
+  if (strips.length <= 2) return strips;
+  const rest = element("details", {}, element("summary", {}, `${strips.length - 2} more`));
+  rest.append(...strips.slice(2));
+  return [...strips.slice(0, 2), rest];
+}
+
+function shares(found) {
+  const parts = [
+    ["Relevance", found.relevance_effect],
+    ["Semantics", found.semantic_effect],
+  ];
+  const most = largest(parts.map(([, value]) => value)) || 1;
+  return element(
+    "div",
+    { className: "shares" },
+    element("h4", {}, "What each part adds to the score"),
+    ...parts.map(([name, value]) => {
+      const fill = element("span", { className: value < 0 ? "fill against" : "fill" });
+      fill.style.setProperty("--share", percent(Math.abs(value) / most));
+      return element(
+        "div",
+        { className: "meter" },
+        element("span", {}, name),
+        element("span", { className: "bar", "aria-hidden": "true" }, fill),
+        element("strong", {}, decimal(value)),
+      );
+    }),
+  );
+}
+
+function phrases(levels) {
+  if (!levels.length) return [];
+  const most = largest(levels.flatMap(({ matches }) => matches.map((match) => match.feature))) || 1;
+  return [
+    element("h4", {}, "Which phrases were found"),
+    ...levels.map(({ level, phrase_length, matches }) =>
+      element(
+        "details",
+        { open: level === levels[0].level },
+        element("summary", {}, phrase_length > 1 ? `Up to ${phrase_length} words` : "Single words"),
+        element("ul", { className: "phrases" }, ...matches.map((match) => phrase(match, most))),
+      ),
+    ),
+  ];
+}
+
+function phrase({ query, document, value, feature }, most) {
+  const tinted = element("span", { className: feature < 0 ? "word against" : "word for", dir: "auto" });
+  tinted.textContent = document;
+  tinted.style.setProperty("--strength", strength(feature / most));
+  return element(
+    "li",
+    {},
+    element("span", { dir: "auto" }, query),
+    " → ",
+    tinted,
+    " ",
+    element("small", {}, decimal(value)),
+  );
+}

@@ -1,0 +1,136 @@
+// What is asked: the query, the candidates and where they come from, the matchers.
+
+import { savedKey, saveKey } from "./api.js";
+import { readFile, split } from "./candidates.js";
+import { element, find, plural } from "./dom.js";
+
+const EXAMPLE = {
+  query: "who wrote hamlet",
+  candidates: [
+    "A hamlet is a settlement smaller than a village.",
+    "Shakespeare wrote the play Hamlet around 1600.",
+    "The actor who played Hamlet wrote a book about fencing.",
+    "Hamlet is the longest of the plays performed in London.",
+    "Picasso painted Guernica after the bombing of the town.",
+    "The tragedy of the Danish prince is a work of the poet from Stratford.",
+    "Omelette recipes were written down as early as the sixteenth century.",
+  ],
+};
+
+/** Fill the lists of matchers; a choice that is still there stays. */
+export function showModels({ models, collection_size: size, matchwork: version }) {
+  const names = models.map((model) => model.name);
+  fill(find("first"), names.map((name) => [name, name]));
+  fill(find("second"), [["", "Nothing"], ...names.map((name) => [name, name])]);
+  find("source").hidden = size === null;
+  if (size !== null) find("collection-name").textContent = plural(size, "document");
+  find("version").textContent = `Matchwork ${version}`;
+  chooseSource(size === null ? "list" : source());
+}
+
+function fill(select, options) {
+  const before = select.value;
+  select.replaceChildren(...options.map(([value, name]) => element("option", { value }, name)));
+  if (options.some(([value]) => value === before)) select.value = before;
+}
+
+const source = () => document.querySelector("[name=source]:checked").value;
+
+function chooseSource(value) {
+  document.querySelector(`[name=source][value=${value}]`).checked = true;
+  find("list").hidden = value !== "list";
+  find("search").hidden = value === "list";
+}
+
+/** The state of the form, as links keep it. */
+export function read() {
+  const models = [find("first").value, find("second").value].filter(Boolean);
+  return {
+    query: find("query").value.trim().toWellFormed(),
+    candidates: source() === "list" ? split(find("candidates").value) : [],
+    search: source() === "list" ? null : Number(find("top").value),
+    models: [...new Set(models)],
+  };
+}
+
+/** The inverse of `read`. */
+export function write({ query, candidates, search, models }) {
+  find("query").value = query;
+  find("candidates").value = candidates.join("\n");
+  chooseSource(search && !find("source").hidden ? "collection" : "list");
+  if (search) find("top").value = String(search);
+  choose(find("first"), models[0]);
+  choose(find("second"), models[1] ?? "");
+  count();
+}
+
+// A matcher that is not served is asked for all the same: the server says what there is.
+function choose(select, name) {
+  if (![...select.options].some((option) => option.value === name)) {
+    select.append(element("option", { value: name }, name));
+  }
+  select.value = name;
+}
+
+/** A query and candidates that any matcher has something to say about. */
+export const example = () => ({ ...read(), ...EXAMPLE, search: null });
+
+function count() {
+  const found = split(find("candidates").value).length;
+  find("count").textContent = found ? plural(found, "text") : "";
+}
+
+export function askForKey() {
+  find("key-field").hidden = false;
+  find("key").focus();
+}
+
+async function take(files, { say, fail }) {
+  const [file] = files;
+  if (!file) return;
+  try {
+    const texts = await readFile(file);
+    find("candidates").value = texts.join("\n");
+    count();
+    say(`${plural(texts.length, "candidate")} from ${file.name}.`);
+  } catch (trouble) {
+    fail(trouble);
+  }
+}
+
+/** Listen to everything in the form but the buttons that rank. */
+export function connect(handlers) {
+  const drop = find("list");
+  find("candidates").addEventListener("input", count);
+  find("source").addEventListener("change", () => chooseSource(source()));
+  find("upload").addEventListener("click", () => find("file").click());
+  find("file").addEventListener("change", async () => {
+    await take(find("file").files, handlers);
+    find("file").value = ""; // so that the same file can be chosen again
+  });
+  for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
+    drop.addEventListener(kind, (event) => {
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      drop.classList.toggle("over", kind === "dragenter" || kind === "dragover");
+      if (kind === "drop") take(event.dataTransfer.files, handlers);
+    });
+  }
+  find("query").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+  });
+  find("candidates").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+  });
+  find("key").value = savedKey();
+  find("key-field").hidden = !savedKey();
+  find("key").addEventListener("change", () => {
+    saveKey(find("key").value);
+    handlers.keyChanged();
+  });
+}
+
+function submit(event) {
+  event.preventDefault();
+  find("ask").requestSubmit();
+}

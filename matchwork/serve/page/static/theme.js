@@ -1,0 +1,31 @@
+// Runs before anything is drawn, so that a chosen theme never flashes.
+(() => {
+  const THEMES = ["auto", "light", "dark"];
+  const root = document.documentElement;
+  let theme = "auto";
+  try {
+    theme = localStorage.getItem("theme") ?? theme;
+  } catch {
+    // Storage is switched off; the choice then lasts until the page is closed.
+  }
+
+  const show = () => {
+    root.dataset.theme = theme;
+    const button = document.getElementById("theme");
+    if (button) button.textContent = `Theme: ${theme}`;
+  };
+
+  show();
+  document.addEventListener("DOMContentLoaded", () => {
+    show();
+    document.getElementById("theme").addEventListener("click", () => {
+      theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+      try {
+        localStorage.setItem("theme", theme);
+      } catch {
+        // As above.
+      }
+      show();
+    });
+  });
+})();
