@@ -37,6 +37,7 @@ async function run(open = null) {
       state.models.map((name) => score(name, state.query, candidates, controller.signal)),
     );
     show(state, candidates, rankings);
+    busy(false); // what follows is extra: nobody need wait for it
     await writeAddress(state);
     if (open !== null && open < candidates.length) explain(shown.lists[0], open);
     await Promise.all(shown.lists.map((list) => highlight(list, controller.signal)));
@@ -50,9 +51,9 @@ async function run(open = null) {
   }
 }
 
-async function report(error) {
+async function report(error, again = () => run()) {
   if (error.name === "AbortError") return;
-  fail(error, () => run());
+  fail(error, again);
   if (error.status === 401) form.askForKey();
   if (error.status === 404) await learnModels().catch(() => {});
 }
@@ -194,7 +195,17 @@ function rowAt(event) {
   return event.target.closest(".result");
 }
 
-form.connect({ say, fail, keyChanged: () => learnModels().then(calm).catch(report) });
+async function start() {
+  try {
+    await learnModels();
+    calm();
+    await followAddress();
+  } catch (error) {
+    await report(error, start);
+  }
+}
+
+form.connect({ say, fail, keyChanged: start });
 find("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   run();
@@ -212,4 +223,4 @@ find("lists").addEventListener("focusin", (event) => pointAtTwin(rowAt(event), s
 find("lists").addEventListener("pointerover", (event) => pointAtTwin(rowAt(event), shown.lists));
 addEventListener("hashchange", followAddress);
 
-learnModels().then(followAddress).catch(report);
+start();

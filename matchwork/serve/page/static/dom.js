@@ -24,8 +24,16 @@ export const plural = (number, word) =>
 
 export function decimal(value) {
   const size = Math.abs(value);
-  if (size && (size < 0.001 || size >= 1e5)) return value.toExponential(1);
-  return value.toFixed(size >= 100 ? 1 : 3);
+  const rare = size && (size < 0.001 || size >= 1e5);
+  const written = rare ? value.toExponential(1) : value.toFixed(size >= 100 ? 1 : 3);
+  return written.replace("-", "−");
+}
+
+/** A bar that is filled up to a share. */
+export function bar(share, kind = "") {
+  const fill = element("span", { className: `fill ${kind}` });
+  fill.style.setProperty("--share", share);
+  return element("span", { className: "bar", "aria-hidden": "true" }, fill);
 }
 
 export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.01 ? 1 : 0)} %`;

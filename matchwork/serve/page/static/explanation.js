@@ -1,12 +1,13 @@
 // Why a document got its score, for one matcher or two side by side.
 
-import { decimal, element, percent } from "./dom.js";
+import { bar, decimal, element, percent } from "./dom.js";
 import { matrix } from "./matrix.js";
 import { largest, marked, strength, wordStrip } from "./words.js";
 
 /** What stands in the place of an explanation while it is made, or where there is none. */
-export function standIn(ranking, place, message, busy = false) {
-  return panel(ranking, place, element("p", { className: "note", "aria-busy": busy }, message));
+export function standIn(ranking, place, document, message, busy = false) {
+  const note = element("p", { className: "note", "aria-busy": busy }, message);
+  return panel(ranking, place, quote(document, []), note);
 }
 
 /** An explanation from the server. */
@@ -14,13 +15,16 @@ export function shown(ranking, place, explanation) {
   return panel(
     ranking,
     place,
-    element("p", { className: "quote", dir: "auto" }, ...marked(explanation.document, explanation.spans)),
+    quote(explanation.document, explanation.spans),
     ...(explanation.shares ? [shares(explanation.shares)] : []),
     ...tables(explanation),
     ...phrases(explanation.phrases ?? []),
     ...weights(explanation),
   );
 }
+
+const quote = (document, spans) =>
+  element("p", { className: "quote", dir: "auto" }, ...marked(document, spans));
 
 function panel(ranking, place, ...parts) {
   const { model, rankOf, scores, probabilities } = ranking;
@@ -82,17 +86,15 @@ function shares(found) {
     "div",
     { className: "shares" },
     element("h4", {}, "What each part adds to the score"),
-    ...parts.map(([name, value]) => {
-      const fill = element("span", { className: value < 0 ? "fill against" : "fill" });
-      fill.style.setProperty("--share", percent(Math.abs(value) / most));
-      return element(
+    ...parts.map(([name, value]) =>
+      element(
         "div",
         { className: "meter" },
         element("span", {}, name),
-        element("span", { className: "bar", "aria-hidden": "true" }, fill),
+        bar(Math.abs(value) / most, value < 0 ? "against" : ""),
         element("strong", {}, decimal(value)),
-      );
-    }),
+      ),
+    ),
   );
 }
 

@@ -23,7 +23,7 @@ export function showModels({ models, collection_size: size, matchwork: version }
   fill(find("first"), names.map((name) => [name, name]));
   fill(find("second"), [["", "Nothing"], ...names.map((name) => [name, name])]);
   find("source").hidden = size === null;
-  if (size !== null) find("collection-name").textContent = plural(size, "document");
+  if (size !== null) find("collection-name").textContent = `Collection (${size.toLocaleString("en")})`;
   find("version").textContent = `Matchwork ${version}`;
   chooseSource(size === null ? "list" : source());
 }

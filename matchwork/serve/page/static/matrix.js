@@ -3,7 +3,9 @@
 import { decimal, element, plural, svg } from "./dom.js";
 import { largest } from "./words.js";
 
-const CELL = 26;
+const SMALL = 26;
+const LARGE = 36; // where there are few
+const FEW = 10;
 const LETTER = 7.2; // wide, about
 const MAX_ROWS = 40;
 const MAX_COLUMNS = 60;
@@ -33,7 +35,7 @@ export function matrix(explanation, name) {
     if (details.open && details.childElementCount === 1) details.append(plainTable(view));
   });
   const parts = [scroller, readout];
-  if (view.paths.length) parts.push(pathInWords(view));
+  parts.push(...view.paths.map(pathInWords));
   return element("figure", { className: "matrix" }, ...parts, cutNote(view), details);
 }
 
@@ -48,12 +50,14 @@ function strongest(lines, limit) {
 
 function drawing(view, readout) {
   const { table, rows, columns, queryWords, documentWords } = view;
+  const side = columns.length > FEW ? SMALL : LARGE;
   const left = room(rows.map((row) => queryWords[row]));
   const top = room(columns.map((column) => documentWords[column]));
-  const x = (column) => left + CELL * columns.indexOf(column);
-  const y = (row) => top + CELL * rows.indexOf(row);
-  const width = left + CELL * columns.length + 2;
-  const height = top + CELL * rows.length + 2;
+  const x = (column) => left + side * columns.indexOf(column);
+  const y = (row) => top + side * rows.indexOf(row);
+  const centre = (cell) => [x(cell.column) + side / 2, y(cell.row) + side / 2];
+  const width = left + side * columns.length + 2;
+  const height = top + side * rows.length + 2;
   const most = largest(rows.flatMap((row) => columns.map((column) => table[row][column]))) || 1;
   const picture = svg("svg", {
     width,
@@ -63,11 +67,11 @@ function drawing(view, readout) {
     "aria-label": `${view.title}. ${advice(view)}`,
   });
   for (const row of rows) {
-    const label = svg("text", { x: left - 8, y: y(row) + CELL / 2, class: "row-label" });
+    const label = svg("text", { x: left - 8, y: y(row) + side / 2, class: "row-label" });
     picture.append(named(label, queryWords[row]));
   }
   for (const column of columns) {
-    const across = x(column) + CELL / 2;
+    const across = x(column) + side / 2;
     const turn = `rotate(-90 ${across} ${top - 8})`;
     const label = svg("text", { x: across, y: top - 8, transform: turn, class: "column-label" });
     picture.append(named(label, documentWords[column]));
@@ -81,8 +85,8 @@ function drawing(view, readout) {
         {
           x: x(column) + 1,
           y: y(row) + 1,
-          width: CELL - 2,
-          height: CELL - 2,
+          width: side - 2,
+          height: side - 2,
           rx: 4,
           class: value < 0 ? "cell against" : "cell for",
           "fill-opacity": (0.06 + (0.94 * Math.abs(value)) / most).toFixed(3),
@@ -93,7 +97,7 @@ function drawing(view, readout) {
       picture.append(cell);
     }
   }
-  for (const path of view.paths) picture.append(...line(path, rows, columns, x, y));
+  for (const path of view.paths) picture.append(...line(path, rows, columns, centre));
   return picture;
 }
 
@@ -106,10 +110,10 @@ function named(label, word) {
   return label;
 }
 
-function line(path, rows, columns, x, y) {
+function line(path, rows, columns, centre) {
   const places = path.cells
     .filter((cell) => rows.includes(cell.row) && columns.includes(cell.column))
-    .map((cell) => [x(cell.column) + CELL / 2, y(cell.row) + CELL / 2]);
+    .map(centre);
   const style = path.rule === "gates" ? "path" : "path merged";
   return [
     svg("polyline", { points: places.map((place) => place.join(",")).join(" "), class: style }),
@@ -128,12 +132,13 @@ function advice({ table, rows, columns, queryWords, documentWords }) {
   return words.length ? `Strongest: ${words.join(", ")}` : "No words to compare.";
 }
 
-function pathInWords(view) {
-  const cells = view.paths[0].cells.map((cell) => `${cell.query} × ${cell.document}`);
+function pathInWords(path) {
+  const cells = path.cells.map((cell) => `${cell.query} × ${cell.document}`);
+  const name = path.rule === "gates" ? "Matching path" : "Dashed, new matches counted as diagonal";
   return element(
     "details",
     {},
-    element("summary", {}, `Matching path: ${plural(cells.length, "step")}`),
+    element("summary", {}, `${name}: ${plural(cells.length, "step")}`),
     element("p", { dir: "auto" }, cells.join(" → ")),
   );
 }

@@ -1,6 +1,6 @@
 // Ranked lists: one, or two side by side with the places that changed.
 
-import { decimal, element, percent, plural } from "./dom.js";
+import { bar, decimal, element, percent, plural } from "./dom.js";
 import { marked } from "./words.js";
 
 const STEP = 20;
@@ -71,10 +71,8 @@ export const rowOf = (list, place) => list.rows.querySelector(`[data-place="${pl
 function row(ranking, base, candidates, place) {
   const { model, rankOf, scores, probabilities } = ranking;
   const { text, id } = candidates[place];
-  const fill = element("span", { className: "fill" });
-  fill.style.setProperty("--share", percent(probabilities[place]));
   const score = decimal(scores[place]);
-  const result = element(
+  return element(
     "button",
     { className: "result", type: "button", tabIndex: -1, "data-place": place },
     element("span", { className: "rank" }, String(rankOf.get(place))),
@@ -82,7 +80,7 @@ function row(ranking, base, candidates, place) {
     element(
       "span",
       { className: "meter" },
-      element("span", { className: "bar", "aria-hidden": "true" }, fill),
+      bar(probabilities[place]),
       element("strong", {}, model.calibrated ? percent(probabilities[place]) : score),
     ),
     element(
@@ -93,7 +91,6 @@ function row(ranking, base, candidates, place) {
       ...(id === undefined ? [] : [element("span", { dir: "auto" }, id)]),
     ),
   );
-  return result;
 }
 
 function change(rank, before, name) {

@@ -11,6 +11,7 @@ let running = new AbortController();
 /** Explain the document at a place; `changed` is told which one is open, or null. */
 export function openWhy(asked) {
   current = asked;
+  dialog.classList.toggle("narrow", asked.rankings.length === 1);
   if (!dialog.open) dialog.showModal();
   show();
 }
@@ -20,14 +21,13 @@ export function closeWhy() {
 }
 
 function show() {
-  const { query, candidates, rankings, along, place, changed } = current;
+  const { query, rankings, along, place, changed } = current;
   running.abort();
   running = new AbortController();
   const { signal } = running;
   const parts = rankings.map(() => element("div"));
   find("why-body").replaceChildren(
     element("p", { className: "asked", dir: "auto" }, query),
-    element("p", { className: "answer", dir: "auto" }, candidates[place].text),
     element("div", { className: `parts parts-${parts.length}` }, ...parts),
   );
   find("why-body").scrollTop = 0;
@@ -40,20 +40,21 @@ function show() {
 
 async function fillPart(part, ranking, signal) {
   const { query, candidates, place } = current;
+  const { text } = candidates[place];
   const { name, explains } = ranking.model;
+  const instead = (...message) => part.replaceChildren(standIn(ranking, place, text, ...message));
   if (!explains) {
-    const message = `${name} counts words that both texts have; it gives no explanation.`;
-    part.replaceChildren(standIn(ranking, place, message));
+    instead(`${name} gives scores only; choose a matcher that explains them.`);
     return;
   }
-  part.replaceChildren(standIn(ranking, place, "Reading both texts …", true));
+  instead("Reading both texts …", true);
   try {
-    const body = { model: name, query, document: candidates[place].text };
+    const body = { model: name, query, document: text };
     const explanation = await ask("explain", body, signal);
     part.replaceChildren(shown(ranking, place, explanation));
   } catch (error) {
     if (error.name === "AbortError") return;
-    part.replaceChildren(standIn(ranking, place, `${error.message} ${error.remedy ?? ""}`));
+    instead(`${error.message} ${error.remedy ?? ""}`);
   }
 }
 

@@ -18,7 +18,7 @@ export function marked(text, spans) {
 }
 
 /** How strongly to tint a share of the largest: never nothing, so that a mark is seen. */
-export const strength = (share) => `${Math.round(15 + 50 * Math.abs(share))}%`;
+export const strength = (share) => `${Math.round(10 + 32 * Math.abs(share))}%`;
 
 export const largest = (values) => values.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
 
