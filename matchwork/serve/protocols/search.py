@@ -14,10 +14,10 @@ PATH = "/search"
 
 
 class SearchRequest(Wire):
-    """A query and how many documents at most."""
+    """A query and how many documents at most; all that one request may rank unless told."""
 
     query: str
-    top_k: Annotated[int, Field(ge=1)] = 50
+    top_k: Annotated[int, Field(ge=1)] | None = None
 
 
 class FoundDocument(BaseModel):
@@ -43,7 +43,7 @@ def routes(service: Service) -> APIRouter:
         """Find candidates in the loaded collection with BM25."""
         service.check(request.query, [request.query])  # there are no documents to check yet
         limit = service.settings.max_documents
-        if request.top_k > limit:
+        if request.top_k is not None and request.top_k > limit:
             raise Failure(Kind.TOO_MANY, f"top_k is {request.top_k}; at most {limit}")
         hits = await service.search(request.query)
         documents = [FoundDocument(**hit._asdict()) for hit in hits[: request.top_k]]
