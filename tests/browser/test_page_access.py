@@ -92,7 +92,7 @@ def test_with_the_keyboard_alone(at_home):
     page.keyboard.press("Enter")
     expect(page.locator("dialog .quote").first).to_have_text(first[1])
     page.keyboard.press("Escape")
-    assert focused("li:nth-child(2) .result")
+    expect(page.locator(".list").first.locator(".result").nth(1)).to_be_focused()
 
 
 def brightness(page):

@@ -100,6 +100,9 @@ def test_no_network(at_home):
 
 def test_more_candidates_than_the_server_takes(at_home):
     at_home.refusals_expected = True
-    at_home.ask("fox", *["a fox"] * 1001)
+    file = {"name": "many.txt", "mimeType": "text/plain", "buffer": b"a fox\n" * 1001}
+    at_home.page.locator("#file").set_input_files(file)
+    expect(at_home.page.locator("#count")).to_have_text("1,001 texts")
+    at_home.ask("fox")
     alert = at_home.page.get_by_role("alert")
     expect(alert).to_contain_text("1001 pairs are too many; at most 1000.")

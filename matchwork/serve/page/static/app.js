@@ -133,10 +133,10 @@ async function highlight(list, signal) {
 function explain(list, place) {
   const { state, candidates, lists } = shown;
   const rankings = lists.map((each) => each.ranking);
-  const changed = async (opened) => {
-    await writeAddress(state, opened);
+  const changed = (opened) => {
     if (opened !== null) place = opened;
     else rowOf(list, place)?.focus();
+    writeAddress(state, opened);
   };
   openWhy({ query: state.query, candidates, rankings, along: list.ranking, place, changed });
 }
