@@ -132,6 +132,7 @@ def test_a_phone_never_scrolls_sideways(visit, server):
     made.ask(QUERY, f"{long_word} wrote " * 5, *TEXTS, models=("bag", "match-srnn"))
     made.ranked(1)
     assert_fits()
+    expect(page.locator("#status")).to_be_in_viewport()  # though the form is above
     page.locator(".result").first.tap()
     expect(page.locator("dialog .matrix").nth(1)).to_be_visible()
     assert_fits()

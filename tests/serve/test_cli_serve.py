@@ -38,6 +38,9 @@ def test_wrong_arguments(refused, tmp_path):
     assert "no precision 'int8'; there are float32" in refused("bm25", "--precision", "int8")
     assert "max_wait_ms must lie" in refused("bm25", "--max-wait-ms", "50", "--deadline-ms", "9")
     assert "FOLDER or NAME=FOLDER, got '=x'" in refused("=x")
+    assert "absent.tsv" in refused("bm25", "--port", "0", "--collection", "absent.tsv")
+    (tmp_path / "odd.tsv").write_text("name\ttext\na\tb\n")
+    assert "no such column" in refused("bm25", "--port", "0", "--collection", "odd.tsv")
 
 
 def test_a_port_in_use(refused):

@@ -40,14 +40,15 @@ def _address(path: Path) -> str:
     return "/" if path.name == "index.html" else f"/static/{path.name}"
 
 
-PATHS = tuple(_address(path) for path in sorted(_FOLDER.iterdir()))
+_FILES = sorted(path for path in _FOLDER.iterdir() if path.suffix in _KINDS)
+PATHS = tuple(map(_address, _FILES))
 """Where the files of the page are."""
 
 
 def routes() -> APIRouter:
     """The page and its files, read once."""
     router = APIRouter(include_in_schema=False)
-    known = {_address(path): _read(path) for path in _FOLDER.iterdir()}
+    known = {_address(path): _read(path) for path in _FILES}
 
     async def page_file(request: Request) -> Response:
         file = known[request.scope["path"]]

@@ -4,7 +4,7 @@ const KEY = "matchwork-key";
 const REMEDIES = {
   0: "Check that the service is running and that you are connected, then try again.",
   400: "Change the query or the candidates and try again.",
-  401: "Enter a key that this server accepts, then rank again.",
+  401: "Enter a key that it accepts.",
   404: "Pick another matcher; the list has been read again.",
   413: "Send fewer or shorter candidates.",
   422: "Change the query or the candidates and try again.",
@@ -69,7 +69,10 @@ export async function ask(path, body, signal) {
 }
 
 function refusal(response, answer) {
-  const said = String(answer.detail ?? answer.message ?? `status ${response.status}`);
+  let said = String(answer.detail ?? answer.message ?? `status ${response.status}`);
+  if (response.status === 401) {
+    said = key ? "this server does not know your key" : "this server wants an API key";
+  }
   const message = `${said.charAt(0).toUpperCase()}${said.slice(1)}`;
   const seconds = Number.parseInt(response.headers.get("Retry-After"), 10);
   const retryAfter = Number.isNaN(seconds) ? null : seconds;

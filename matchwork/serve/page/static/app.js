@@ -1,7 +1,7 @@
 // From what is asked to what is shown.
 
 import { ask, Trouble } from "./api.js";
-import { find, plural } from "./dom.js";
+import { find, plural, reveal } from "./dom.js";
 import * as form from "./form.js";
 import { address, stateOf } from "./link.js";
 import { busy, calm, fail, say } from "./notices.js";
@@ -111,6 +111,7 @@ function show(state, candidates, rankings) {
   find("lists").replaceChildren(...lists.map((list) => list.node));
   for (const id of ["share-note", "share-link"]) find(id).hidden = true;
   say(`${plural(candidates.length, "candidate")} ranked by ${state.models.join(" and ")}.`);
+  reveal(find("results"));
 }
 
 /** Mark what speaks for the match in the rows that are new. */

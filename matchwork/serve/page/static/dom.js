@@ -19,6 +19,11 @@ export function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** Scroll to what would else go unseen, as below the form on a phone. */
+export function reveal(node) {
+  if (node.getBoundingClientRect().top > 0.7 * innerHeight) node.scrollIntoView();
+}
+
 export const plural = (number, word) =>
   `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 

@@ -1,7 +1,7 @@
 // What the reader is told: progress, success, and errors with what helps.
 
 import { Trouble } from "./api.js";
-import { element, find } from "./dom.js";
+import { element, find, reveal } from "./dom.js";
 
 let countdown = 0;
 
@@ -32,6 +32,7 @@ export function fail(error, again) {
   box.append(element("strong", {}, sentence(trouble.message)), element("p", {}, trouble.remedy));
   const worthIt = trouble.retryAfter !== null || [0, 424, 500].includes(trouble.status);
   if (again && worthIt) box.append(retryButton(trouble.retryAfter ?? 0, again));
+  reveal(box);
 }
 
 function unexpected(error) {
