@@ -12,6 +12,7 @@ from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.rank import BM25, Matcher
 from matchwork.rank.matcher import Truncation
+from matchwork.rank.relevance import relevance
 from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.settings import Precision
@@ -72,15 +73,10 @@ class Served:
         return found
 
     def probability(self, scores: Scores) -> Scores:
-        """Scores between 0 and 1, in the same order: calibrated where the matcher is.
-
-        Else `s / (1 + s)` of BM25, which is never negative, and `(1 + s / (1 + |s|)) / 2`: both
-        rise with the score and, unlike a logistic function, keep large scores apart.
-        """
-        if self.matcher is not None and self.matcher.calibration is not None:
-            return self.matcher.calibration.probability(scores)
-        bounded: Scores = scores / (1 + np.abs(scores))
-        return bounded if isinstance(self.scorer, BM25 | CandidateBM25) else (1 + bounded) / 2
+        """Scores between 0 and 1, in the same order; see `matchwork.rank.relevance`."""
+        calibration = self.matcher and self.matcher.calibration
+        counts_words = isinstance(self.scorer, BM25 | CandidateBM25)
+        return relevance(scores, calibration, never_negative=counts_words)
 
     def cuts(self, pairs: Sequence[TextPair]) -> Truncation:
         """What the matcher would not read of these pairs."""
