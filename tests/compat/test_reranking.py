@@ -2,7 +2,9 @@
 
 import importlib
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -67,15 +69,21 @@ def test_what_is_not_a_matcher_is_refused(tmp_path):
         Reranker(tmp_path)
 
 
-def test_threads_wait_for_each_other(tiny_matcher):
-    """A model that one thread puts back into training must not drop numbers for another."""
-    matcher = tiny_matcher("hcan", dropout=0.5)
-    matcher.model.train()
+def test_threads_wait_for_each_other(matcher, monkeypatch):
+    """Scoring switches a model out of training and back: not in the middle of another's."""
+    score, busy = matcher.score, Lock()
+
+    def score_alone(pairs):
+        assert busy.acquire(blocking=False), "two at once"
+        time.sleep(0.002)
+        busy.release()
+        return score(pairs)
+
+    monkeypatch.setattr(matcher, "score", score_alone)
     reranker = Reranker(matcher)
-    alone = reranker.rerank(QUERY, TEXTS)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: reranker.rerank(QUERY, TEXTS), range(40)))
-    assert found == [alone] * 40
+        found = list(pool.map(lambda _: reranker.rerank(QUERY, TEXTS), range(12)))
+    assert found == [found[0]] * 12
 
 
 @pytest.mark.parametrize(
