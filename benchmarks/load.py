@@ -17,7 +17,7 @@ from benchmarks.child import ROOT
 from benchmarks.load_generator import Plan
 from benchmarks.report import THREADS
 
-PATH = "/v1/rerank"
+PATH = "/v2/rerank"
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,6 @@ def requests(num_documents: int, num: int = 64) -> list[dict[str, object]]:
         {
             "query": query,
             "documents": documents[number * num_documents : (number + 1) * num_documents],
-            "return_documents": False,
         }
         for number, query in enumerate(queries)
     ]
