@@ -1,10 +1,17 @@
 """Clients that others wrote, pointed at our address: only the address and the key differ."""
 
 import asyncio
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import cohere
 import httpx
 import pytest
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -77,3 +84,12 @@ def test_jina_in_langchain(server, question, ranking, monkeypatch):
         assert [each.page_content for each in found] == [texts[place] for place, _ in ranking[:3]]
         with pytest.raises(RuntimeError, match="no model named 'bagg'; did you mean"):
             rerank.rerank(texts, query, model="bagg")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.parametrize("page", ["README.md", "docs/serve.md"])
+def test_the_curl_line_of_the_pages(server, page):
+    (block,) = re.findall(r"^```sh\n(curl .*?)^```", (ROOT / page).read_text(), re.M | re.S)
+    command = block.replace("localhost:8000", server.url).replace('"answers"', '"bag"')
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert {each["index"] for each in json.loads(done.stdout)["results"]} == {0, 1}
