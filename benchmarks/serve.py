@@ -46,7 +46,7 @@ def run(quick: bool) -> Figures:
             with serving(place) as service:
                 figures |= _overhead(name, service, same, 3 if quick else 40)
                 figures |= _clients(name, service, same, seconds)
-                figures |= _batching(name, service, place, seconds)
+                figures |= _batching(name, service, place, seconds, 1 if quick else 3)
     return figures
 
 
@@ -102,14 +102,14 @@ def _clients(name: str, service: Service, same: Matcher, seconds: float) -> Figu
     return figures
 
 
-def _batching(name: str, service: Service, place: str, seconds: float) -> Figures:
+def _batching(name: str, service: Service, place: str, seconds: float, repeats: int) -> Figures:
     """Both take turns under 32 clients; the other scores every request by itself."""
     clients = CLIENTS[-1]
     with serving(place, "--max-batch", "1") as alone:
         alone.load(bodies(FEW), seconds / 4)
         loads: list[Sequence[Load]] = [
             [each.load(bodies(FEW), seconds / 2, clients=clients) for each in (service, alone)]
-            for _ in range(3)
+            for _ in range(repeats)
         ]
     together, one_by_one = (median(load.rate for load in each) for each in zip(*loads, strict=True))
     return {

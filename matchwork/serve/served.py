@@ -80,7 +80,7 @@ class Served:
 
     def probability(self, scores: Scores) -> Scores:
         """Scores between 0 and 1, in the same order; see `matchwork.rank.relevance`."""
-        calibration = self.matcher and self.matcher.calibration
+        calibration = self.matcher.calibration if self.matcher else None
         counts_words = isinstance(self.scorer, BM25 | CandidateBM25)
         return relevance(scores, calibration, never_negative=counts_words)
 
