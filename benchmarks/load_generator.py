@@ -89,6 +89,8 @@ class Clients:
     async def _connection(
         self,
     ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        while self._idle and self._idle[-1][0].at_eof():  # long idle, and closed by the service
+            self._idle.pop()[1].close()
         pair = self._idle.pop() if self._idle else None
         pair = pair or await asyncio.open_connection(self.plan.host, self.plan.port)
         try:

@@ -25,7 +25,7 @@ from benchmarks.workload import matcher, texts
 from matchwork.rank import Matcher
 
 CLIENTS = (1, 8, 32)
-FEW, MANY = 5, 100  # candidates of a request
+FEW, MANY = 3, 100  # candidates of a request
 QUERY_WORDS, DOCUMENT_WORDS = 8, 30
 DIRECT = "Matcher.rank directly"
 BATCHING = Target("ratio", "least", 2.0)
