@@ -28,6 +28,8 @@ CLIENTS = (1, 8, 32)
 FEW, MANY = 3, 100  # candidates of a request
 QUERY_WORDS, DOCUMENT_WORDS = 8, 30
 DIRECT = "Matcher.rank directly"
+SOAK = "The service at four fifths of its capacity: errors, memory."
+OVERLOAD = "The service at three times its capacity: who is answered, how soon."
 BATCHING = Target("ratio", "least", 2.0)
 OVERHEAD = Target("ratio", "most", 1.15)
 
@@ -134,18 +136,20 @@ def _beside_direct(value: float, unit: str, peer: float, target: Target | None =
 def main() -> None:
     """`python benchmarks/serve.py`: as a file of its own, it has options of its own."""
     parser = options(__doc__)
-    parser.add_argument("--soak", type=float, metavar="SECONDS", help="80 %% of capacity so long")
-    parser.add_argument("--overload", action="store_true", help="three times the capacity")
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument("--soak", type=float, metavar="SECONDS", help=SOAK)
+    limits.add_argument("--overload", action="store_true", help=OVERLOAD)
     given = read(parser)
     os.environ[THREADS] = "1"  # the other core is for the clients
-    name, figures = "serve", None
-    if given.soak or given.overload:
-        name = "serve_soak" if given.soak else "serve_overload"
-        with TemporaryDirectory() as folder:
-            matcher("iasm-dynamic").save(folder)
-            asked = bodies(FEW if given.soak else MANY)
-            figures = soak(folder, asked, given.soak) if given.soak else overload(folder, asked)
-    tell(name, given, figures or run(given.quick), str(__doc__))
+    if not given.soak and not given.overload:
+        tell("serve", given, run(given.quick), str(__doc__))
+        return
+    with TemporaryDirectory() as folder:
+        matcher("iasm-dynamic").save(folder)
+        if given.soak:
+            tell("serve_soak", given, soak(folder, bodies(FEW), given.soak), SOAK)
+        else:
+            tell("serve_overload", given, overload(folder, bodies(MANY)), OVERLOAD)
 
 
 if __name__ == "__main__":
