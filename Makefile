@@ -27,6 +27,8 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+	$(BIN)/python benchmarks/serve.py --soak 600 --write
+	$(BIN)/python benchmarks/serve.py --overload --write
 
 results: $(READY)
 	$(BIN)/matchwork results --write

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from matchwork.compat.reranking import open_matcher
 from matchwork.encode.pretrained import model_folder, optional_settings
 from matchwork.errors import ConfigError, DataError
 from matchwork.models import CrossEncoder as CrossEncoderModel
@@ -40,16 +41,9 @@ class CrossEncoder:
         max_length: int | None = None,
         activation_fn: Activation | None = None,
     ) -> None:
-        opened = isinstance(model_name_or_path, Matcher)
-        self.matcher = (
-            model_name_or_path
-            if isinstance(model_name_or_path, Matcher)
-            else Matcher.pretrained(model_name_or_path)
-        )
+        self.matcher = open_matcher(model_name_or_path, device)
         if max_length is not None:
             _limit(self.matcher, max_length)
-        if device or (not opened and torch.cuda.is_available()):
-            self.matcher.to(device or "cuda")
         self.activation_fn = activation_fn or _default_activation(self.matcher, model_name_or_path)
 
     @property

@@ -165,7 +165,7 @@ class Matcher:
 
         def score(query_numbers: Ids, document_numbers: Ids) -> Scores:
             rows = query_rows[query_numbers], document_rows[document_numbers]
-            return self._score_rows(query_tokens, document_tokens, *rows)
+            return self.score_rows(query_tokens, document_tokens, *rows)
 
         return score
 
@@ -221,9 +221,9 @@ class Matcher:
     def _score_window(self, pairs: Sequence[TextPair], progress: Progress | None) -> Scores:
         query_rows, queries = self.tokenize([q for q, _ in pairs], self.max_query_length)
         document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
-        return self._score_rows(queries, documents, query_rows, document_rows, progress)
+        return self.score_rows(queries, documents, query_rows, document_rows, progress)
 
-    def _score_rows(
+    def score_rows(
         self,
         queries: Tokens,
         documents: Tokens,
@@ -231,7 +231,7 @@ class Matcher:
         document_rows: Ids,
         progress: Progress | None = None,
     ) -> Scores:
-        """Every distinct pair once, however often it occurs."""
+        """Scores of rows that `tokenize` gave; every distinct pair once, wherever it occurs."""
         keys = query_rows * len(documents.lengths) + document_rows
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
         if len(first) == len(keys):

@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.rank import BM25, Matcher
 from matchwork.rank.matcher import Truncation
+from matchwork.rank.relevance import relevance
 from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.settings import Precision
@@ -23,6 +25,7 @@ StillWanted: TypeAlias = Callable[[], bool]
 MAX_CELLS = 250_000
 """Word pairs that an explanation may have: its tables are sent as JSON."""
 _WORD = re.compile(r"\w+")
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 class Abandoned(Exception):
@@ -31,9 +34,10 @@ class Abandoned(Exception):
 
 @dataclass(frozen=True)
 class Scored:
-    """The answer to one request, and how much of its texts was not read."""
+    """The answer to one request; tokens of its texts that were read, and how many were not."""
 
     scores: Scores
+    num_tokens: int
     cut: Truncation
 
 
@@ -54,7 +58,10 @@ class Served:
             found = [self.scorer.score(pairs) for pairs in requests]
         else:
             found = _split(self.scorer.score(_joined(requests)), requests)
-        return [Scored(_finite(scores), Truncation()) for scores in found]
+        return [
+            Scored(_finite(scores), _num_words(pairs), Truncation())
+            for scores, pairs in zip(found, requests, strict=True)
+        ]
 
     def explain(self, requests: Requests, wanted: StillWanted) -> list[list[Explanation]]:
         """An explanation of every pair."""
@@ -72,25 +79,10 @@ class Served:
         return found
 
     def probability(self, scores: Scores) -> Scores:
-        """Scores between 0 and 1, in the same order: calibrated where the matcher is.
-
-        Else `s / (1 + s)` of BM25, which is never negative, and `(1 + s / (1 + |s|)) / 2`: both
-        rise with the score and, unlike a logistic function, keep large scores apart.
-        """
-        if self.matcher is not None and self.matcher.calibration is not None:
-            return self.matcher.calibration.probability(scores)
-        bounded: Scores = scores / (1 + np.abs(scores))
-        return bounded if isinstance(self.scorer, BM25 | CandidateBM25) else (1 + bounded) / 2
-
-    def cuts(self, pairs: Sequence[TextPair]) -> Truncation:
-        """What the matcher would not read of these pairs."""
-        return Truncation() if self.matcher is None else _cuts(self.matcher, pairs)
-
-    def num_tokens(self, texts: Sequence[str]) -> int:
-        """How many tokens (words, for BM25) these texts have."""
-        if self.matcher is None:
-            return sum(len(_WORD.findall(text)) for text in texts)
-        return int(self.matcher.tokenizer.encode(list(texts)).lengths.sum())
+        """Scores between 0 and 1, in the same order; see `matchwork.rank.relevance`."""
+        calibration = self.matcher.calibration if self.matcher else None
+        counts_words = isinstance(self.scorer, BM25 | CandidateBM25)
+        return relevance(scores, calibration, never_negative=counts_words)
 
     def shorten(self, texts: Sequence[str], num_tokens: int) -> list[str]:
         """Each text up to the end of its first tokens."""
@@ -119,12 +111,21 @@ class Served:
                 raise Abandoned
 
         matcher.truncation = Truncation()
+        pairs = _joined(requests)
+        query_rows, queries = matcher.tokenize([q for q, _ in pairs], matcher.max_query_length)
+        rows, documents = matcher.tokenize([d for _, d in pairs], matcher.max_document_length)
         with self._at_precision(matcher):
-            scores = _finite(matcher.score(_joined(requests), stop_if_abandoned))
+            scores = matcher.score_rows(queries, documents, query_rows, rows, stop_if_abandoned)
+        by_request = zip(_split(query_rows, requests), _split(rows, requests), strict=True)
+        num_tokens = [
+            int(queries.lengths[np.unique(asked)].sum() + documents.lengths[found].sum())
+            for asked, found in by_request
+        ]
         cuts = [matcher.truncation]
         if len(requests) > 1:  # then it is known of all together, and rarely more than nothing
             cuts = [_cuts(matcher, pairs) if any(cuts[0]) else cuts[0] for pairs in requests]
-        return [Scored(*both) for both in zip(_split(scores, requests), cuts, strict=True)]
+        parts = zip(_split(_finite(scores), requests), num_tokens, cuts, strict=True)
+        return [Scored(*each) for each in parts]
 
     def _at_precision(self, matcher: Matcher) -> Any:
         if self.precision == "float32":
@@ -146,8 +147,13 @@ def _joined(requests: Requests) -> list[TextPair]:
     return [pair for pairs in requests for pair in pairs]
 
 
-def _split(scores: Scores, requests: Requests) -> list[Scores]:
-    return np.split(scores, np.cumsum([len(pairs) for pairs in requests])[:-1])
+def _split(values: npt.NDArray[_Number], requests: Requests) -> list[npt.NDArray[_Number]]:
+    return np.split(values, np.cumsum([len(pairs) for pairs in requests])[:-1])
+
+
+def _num_words(pairs: Sequence[TextPair]) -> int:
+    queries, documents = {query for query, _ in pairs}, (document for _, document in pairs)
+    return sum(len(_WORD.findall(text)) for text in (*queries, *documents))
 
 
 def _finite(scores: Scores) -> Scores:

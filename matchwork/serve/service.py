@@ -21,10 +21,11 @@ _SEARCH = "/search"  # the queue's name; a model is named after a folder, which 
 
 @dataclass(frozen=True)
 class Answer:
-    """Scores and probabilities of one request, in its order."""
+    """Scores and probabilities of one request, in its order; how much was read, and not read."""
 
     scores: Scores
     probabilities: Scores
+    num_tokens: int
     cut: Truncation
 
 
@@ -99,11 +100,12 @@ class Service:
         scored: Scored = await self._batchers[served.name].run(served.score, pairs)
         self.metrics.cut_texts.labels(served.name).inc(scored.cut.texts)
         self.metrics.cut_tokens.labels(served.name).inc(scored.cut.tokens)
-        return Answer(scored.scores, served.probability(scored.scores), scored.cut)
+        likely = served.probability(scored.scores)
+        return Answer(scored.scores, likely, scored.num_tokens, scored.cut)
 
     async def rank(
         self, served: Served, query: str, documents: Sequence[str], top_n: int | None
-    ) -> tuple[list[Line], Truncation]:
+    ) -> tuple[list[Line], Answer]:
         """The best documents, best first, without those below the threshold."""
         answer = await self.score(served, [(query, document) for document in documents])
         lines = [
@@ -111,7 +113,7 @@ class Service:
             for index in order(answer.scores).tolist()
         ]
         kept = [line for line in lines if line.probability >= self.settings.threshold]
-        return kept[:top_n], answer.cut
+        return kept[:top_n], answer
 
     async def explain(self, served: Served, pairs: Sequence[TextPair]) -> list[Explanation]:
         """Why these pairs got their scores."""

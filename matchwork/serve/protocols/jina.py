@@ -1,6 +1,5 @@
 """Jina's `POST /v1/rerank`, https://api.jina.ai/redoc."""
 
-from asyncio import to_thread
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Response
@@ -71,8 +70,8 @@ def routes(service: Service) -> APIRouter:
         served = service.find(request.model)
         documents = [each if isinstance(each, str) else each.text for each in request.documents]
         service.check(request.query, documents)
-        lines, cut = await service.rank(served, request.query, documents, request.top_n)
-        num_tokens = await to_thread(served.num_tokens, [request.query, *documents])
+        lines, answer = await service.rank(served, request.query, documents, request.top_n)
+        num_tokens, cut = answer.num_tokens, answer.cut
         response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
         return JinaResponse(
             model=served.name,

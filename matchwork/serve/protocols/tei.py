@@ -3,7 +3,6 @@
 It names no model: the first one served answers, unless `model`, which is ours, names another.
 """
 
-from asyncio import to_thread
 from typing import Literal
 
 from fastapi import APIRouter, Response
@@ -77,15 +76,14 @@ def routes(service: Service) -> APIRouter:
         if request.truncation_direction.lower() == "left":
             raise Failure(Kind.INVALID, "truncation_direction: texts are only cut on the right")
         service.check(request.query, request.texts)
-        if not request.truncate:
-            cut = await to_thread(served.cuts, [(request.query, text) for text in request.texts])
-            if cut.texts:
-                raise Failure(
-                    Kind.TOO_LONG,
-                    f"{cut.texts} texts have {cut.tokens} tokens more than the model reads; "
-                    "send truncate: true to cut them",
-                )
-        lines, cut = await service.rank(served, request.query, request.texts, None)
+        lines, answer = await service.rank(served, request.query, request.texts, None)
+        cut = answer.cut
+        if cut.texts and not request.truncate:  # known only now: to look first is to read twice
+            raise Failure(
+                Kind.TOO_LONG,
+                f"{cut.texts} texts have {cut.tokens} tokens more than the model reads; "
+                "send truncate: true to cut them",
+            )
         response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
         return [
             TEIResult(

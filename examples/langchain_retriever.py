@@ -1,0 +1,42 @@
+"""A LangChain retriever in two stages: BM25 finds documents, a matcher chooses among them."""
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from matchwork import BM25, MODELS, Matcher, WordEmbedding, WordTokenizer, toy, train
+from matchwork.compat.langchain import MatchworkRerank
+
+DATA = toy()
+TEXTS = [text for split in DATA.splits.values() for text in split.documents.values()]
+
+
+class TwoStages(BaseRetriever):
+    """What BM25 finds, re-ranked."""
+
+    index: BM25
+    rerank: MatchworkRerank
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        (found,) = self.index.search([query], top_k=20)
+        return self.rerank.compress_documents(
+            [Document(TEXTS[int(place)]) for place in found], query
+        )
+
+
+def main() -> None:
+    """Train a matcher, build the retriever, ask it."""
+    tokenizer = WordTokenizer.fit(DATA["train"].texts)
+    encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50, trainable=True)
+    entry = MODELS["bag"]
+    matcher = Matcher(tokenizer, entry.model(entry.config({}), encoder))
+    train(matcher, DATA, max_epochs=5, seed=7)
+    retriever = TwoStages(index=BM25.fit(TEXTS), rerank=MatchworkRerank(model=matcher, top_n=3))
+    for document in retriever.invoke("author of the play hamlet"):
+        print(f"{document.metadata['relevance_score']:.3f}", document.page_content)
+
+
+if __name__ == "__main__":
+    main()
