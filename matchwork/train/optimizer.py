@@ -32,14 +32,19 @@ def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
     options: dict[str, Any] = {}
     if config.optimizer == "sgd":
         options = {"momentum": config.momentum, "nesterov": config.nesterov}
-    if config.optimizer != "adagrad" and config.precision != "16-mixed":
-        # One kernel for all parameters; with a loss scaler Lightning would not clip gradients.
-        options["fused"] = next(model.parameters()).is_cuda
+    if config.optimizer != "adagrad":
+        options["fused"] = is_fused(config, next(model.parameters()).device)
     return OPTIMIZERS[config.optimizer](
         [{"params": group, "lr": rate, _FIRST: rate} for rate, group in groups.items()],
         weight_decay=config.weight_decay,
         **options,
     )
+
+
+def is_fused(config: TrainConfig, device: torch.device) -> bool:
+    """Whether one kernel moves all parameters; of mixed precision Lightning then cannot clip."""
+    clips_mixed = config.clip_norm is not None and config.precision.endswith("-mixed")
+    return device.type == "cuda" and not clips_mixed
 
 
 def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, float]:

@@ -10,7 +10,7 @@ from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError
 from matchwork.models import MODELS
 from matchwork.train import TrainConfig, fit
-from matchwork.train.optimizer import linear_share, make_optimizer, num_halvings
+from matchwork.train.optimizer import is_fused, linear_share, make_optimizer, num_halvings
 
 
 class Rates:
@@ -240,3 +240,14 @@ def test_impossible_rates(settings, message):
 def test_halving_needs_a_dev(words, samples, config):
     with pytest.raises(ConfigError, match='schedule = "halve" follows the dev measure'):
         fit(fragile(words), samples, config(schedule="halve"))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("precision", ["32", "16-mixed", "bf16-mixed"])
+@pytest.mark.parametrize("clip_norm", [None, 1.0])
+def test_one_kernel_moves_all_parameters_where_gradients_can_still_be_clipped(
+    device, precision, clip_norm
+):
+    config = TrainConfig(optimizer="adamw", precision=precision, clip_norm=clip_norm)
+    possible = device == "cuda" and (clip_norm is None or precision == "32")
+    assert is_fused(config, torch.device(device)) == possible
