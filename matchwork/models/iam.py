@@ -120,6 +120,7 @@ class IAM(MatchModel):
         "negatives": "labelled",
         "optimizer": "sgd",
         "learning_rate": 0.1,
+        "schedule": "steps",
         "clip_norm": 5.0,
         "batch_size": 50,
         "max_epochs": 30,

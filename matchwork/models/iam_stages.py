@@ -130,12 +130,16 @@ class EnergyStage(Stage):
         return _shuffled(table, max(1, num_texts), epoch, seed)
 
     def loss(self, batch: Sequences) -> Tensor:
-        """Contrastive divergence of the pairs of a batch; of none of them, 0."""
+        """Contrastive divergence of the pairs of a batch; of none of them, 0.
+
+        In full precision: it is a small difference of large energies.
+        """
         pairs = self._pairs(batch)
-        if not len(pairs[0]):
-            nothing: Tensor = 0 * self.module(*pairs).sum()
-            return nothing
-        return self.module.contrastive_loss(*pairs, self.config.steps)
+        with torch.autocast(pairs[0].device.type, enabled=False):
+            if not len(pairs[0]):
+                nothing: Tensor = 0 * self.module(*pairs).sum()
+                return nothing
+            return self.module.contrastive_loss(*pairs, self.config.steps)
 
     def after_step(self) -> None:
         """Stay where the distribution exists."""

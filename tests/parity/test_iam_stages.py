@@ -102,6 +102,17 @@ def test_the_energy_stage_makes_neighbours_probable(support: str) -> None:
     assert made.energy.reference != pytest.approx(before["energy"])
 
 
+def test_energies_are_never_halved_in_precision() -> None:
+    stage = stages(model().float())["energy"]
+    batch = TokenTable.from_rows(ROWS).gather(np.arange(4))
+    losses = []
+    for half in (False, True):
+        torch.manual_seed(0)
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            losses.append(stage.loss(batch))
+    assert losses[0].dtype == losses[1].dtype and torch.equal(*losses)
+
+
 def test_stages_train_their_own_parts_and_share_them_with_the_model() -> None:
     made = model(units=3)
     found, texts = stages(made), corpus()
