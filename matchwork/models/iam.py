@@ -68,6 +68,7 @@ class IAMConfig(ModelConfig):
     dropout: float = 0.5
     jump: bool = True
     support: SupportName = "box"
+    scale_jumps: bool = False
     q_align: Alignment = "position"
     tie_u: bool = True
     matrix: MatrixForm = "factorised"
@@ -147,7 +148,7 @@ class IAM(MatchModel):
         self.query_reader = TextReader(dim, width, config.units, dropout=dropout)
         self.document_reader = TextReader(dim, width, config.units, dropout=dropout)
         if config.jump:
-            self.energy = AdjacentEnergy(states, config.support)
+            self.energy = AdjacentEnergy(states, config.support, config.scale_jumps)
         for part in self._frozen():
             part.requires_grad_(False)
         words = _vocabulary_vectors(encoder, width)
