@@ -30,6 +30,11 @@ class CrossEncoderConfig(ModelConfig):
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
+    @property
+    def encodes_apart(self) -> bool:
+        """Every layer sees both texts."""
+        return False
+
 
 @register("cross-encoder")
 class CrossEncoder(MatchModel):
@@ -38,7 +43,6 @@ class CrossEncoder(MatchModel):
     Config: ClassVar[type[ModelConfig]] = CrossEncoderConfig
     config: CrossEncoderConfig
     encoder: TransformerEncoder
-    encodes_apart: ClassVar[bool] = False
     matches_tokens: ClassVar[bool] = False
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "cross-entropy",

@@ -77,6 +77,8 @@ def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_
         return
     if config.schedule == "linear":
         share = linear_share(state.step, num_steps, round(config.warmup * num_steps))
+    elif config.schedule == "steps":
+        share = stepped_share(state.epoch, config.halve_every)
     else:
         halves = num_halvings(state.history, config.halve_patience)
         share = max(0.5**halves, config.min_learning_rate / config.learning_rate)
@@ -89,6 +91,11 @@ def linear_share(step: int, num_steps: int, num_warmup: int) -> float:
     if step < num_warmup:
         return (step + 1) / (num_warmup + 1)
     return (num_steps - step) / (num_steps - num_warmup)
+
+
+def stepped_share(epoch: int, halve_every: int | None) -> float:
+    """The part of the learning rate in an epoch (from 0); all of it where nothing is halved."""
+    return 1.0 if halve_every is None else 0.5 ** (epoch // halve_every)
 
 
 def num_halvings(history: Sequence[dict[str, float]], patience: int) -> int:

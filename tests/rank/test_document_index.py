@@ -11,7 +11,7 @@ from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError
 from matchwork.models import MODELS
 
-APART = [name for name in MODELS if MODELS[name].model.encodes_apart]
+APART = [name for name in MODELS if MODELS[name].config({}).encodes_apart]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
