@@ -97,7 +97,7 @@ class TransformerEncoder(Encoder):
         """Frame every text, run the transformer, set the frame apart, average words."""
         pieces, start = self._pieces(sequences), len(self.config.before)
         row = OneRow.of([self.config.before, pieces, self.config.after], self._padding)
-        vectors = self._run(row)
+        vectors = self._run(row, {})
         frame = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
         missing = max(0, start + pieces.mask.shape[1] - vectors.shape[1])  # of padding alone
         text = nn.functional.pad(vectors, (0, 0, 0, missing))[:, start:][:, : pieces.mask.shape[1]]
@@ -110,7 +110,7 @@ class TransformerEncoder(Encoder):
         """
         sides = self._cut(self._pieces(query), self._pieces(document))
         row, options = self._one_row(*sides)
-        vectors = self._run(row, **options)
+        vectors = self._run(row, options)
         return Joined(
             vectors[:, 0],
             self._by_token(row.take(vectors, 1), sides[0].mask, query),
@@ -120,7 +120,7 @@ class TransformerEncoder(Encoder):
     def join_first(self, query: Sequences, document: Sequences) -> Tensor:
         """`join(query, document).first`, for less work where no gradients are asked for."""
         row, options = self._one_row(*self._cut(self._pieces(query), self._pieces(document)))
-        return self._run(row, first=True, **options)[:, 0]
+        return self._run(row, options, first=True)[:, 0]
 
     @property
     def pair_room(self) -> int | None:
@@ -156,7 +156,7 @@ class TransformerEncoder(Encoder):
         second = (columns >= row.places[3][:, :1]) & row.mask
         return row, {"token_type_ids": second.long() * config.second_type}
 
-    def _run(self, row: OneRow, first: bool = False, **options: Tensor) -> Tensor:
+    def _run(self, row: OneRow, options: dict[str, Tensor], first: bool = False) -> Tensor:
         """Vectors of all tokens; with `first`, at least those of the first."""
         mask = row.mask.clone()
         mask[:, 0] = True  # attention over nothing at all is not a number
