@@ -23,7 +23,7 @@ from benchmarks.rerank_gpu import on_gpu
 from benchmarks.workload import lengths
 from matchwork.data import load
 from matchwork.encode.pretrained import packaged_folder, read_network
-from matchwork.errors import DataError
+from matchwork.errors import MatchworkError
 from matchwork.rank import Matcher
 
 QUERY, SECOND_QUERY = "how are glacier caves formed ?", "who wrote the first novel in english ?"
@@ -61,7 +61,7 @@ def has_wikiqa() -> bool:
     """Whether the data set is on this machine."""
     try:
         load("wikiqa", splits=["dev"])
-    except DataError:
+    except MatchworkError:
         return False
     return True
 
