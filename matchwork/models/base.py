@@ -141,6 +141,11 @@ class MatchModel(nn.Module, ABC):
         """Encode both sides and match them."""
         return self.match(self.encode(batch.query), self.encode(batch.document))
 
+    def scores(self, batch: PairBatch) -> Tensor:
+        """Those of `forward` where nothing else of it is asked for, which may take less work."""
+        output: MatchOutput = self(batch)
+        return output.scores
+
     def condense(self, text: Encoded) -> Encoded:
         """As little of an encoded text as `match` needs, for those who keep many."""
         return text
