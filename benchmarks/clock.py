@@ -5,12 +5,12 @@ from statistics import median
 from time import perf_counter
 
 
-def medians(repeats: int, *jobs: Callable[[], object]) -> list[float]:
-    """Median seconds of each job after a warm-up.
+def medians(repeats: int, *jobs: Callable[[], object], warm: bool = False) -> list[float]:
+    """Median seconds of each job after a warm-up, unless they are `warm` already.
 
     The jobs take turns, so that a busy moment of the machine falls on all of them alike.
     """
-    for job in jobs:
+    for job in () if warm else jobs:
         job()
     times: list[list[float]] = [[] for _ in jobs]
     for _ in range(repeats):

@@ -64,7 +64,7 @@ def tiny_model(tokenizer: WordTokenizer) -> Callable[..., MatchModel]:
         torch.manual_seed(seed)
         entry = MODELS[name]
         encoder: Encoder
-        if entry.model.encodes_apart:
+        if entry.config({}).encodes_apart:
             encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=dim, trainable=True)
         else:  # words can only see each other in a transformer
             encoder = tiny_encoder(tokenizer.vocab_size, dim)

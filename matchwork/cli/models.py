@@ -22,7 +22,7 @@ def models(
     ] = None,
     json: Json = False,
 ) -> None:
-    """The registered models, their settings and their training defaults."""
+    """The registered models, their settings, those of their stages and training defaults."""
     with show.working("loading"):
         from matchwork.models import MODELS
     if name is not None:
@@ -45,6 +45,9 @@ def _describe(name: str, entry: "ModelEntry") -> dict[str, Any]:
         "title": _first_line(sys.modules[entry.model.__module__].__doc__),
         "description": _first_line(entry.model.__doc__),
         "settings": _settings(entry.model.Config, entry.preset),
+        "stages": {
+            stage: _settings(config, {}) for stage, config in entry.config({}).stage_configs.items()
+        },
         "training": _settings(TrainConfig, entry.model.training_defaults),
     }
 
@@ -84,9 +87,10 @@ def _print_model(model: Mapping[str, Any], json: bool) -> None:
     show.line(model["name"], "bold")
     show.line(model["title"])
     show.line(model["description"])
-    for section, title in (("settings", "[model]"), ("training", "[train]")):
+    stages = {f"stage.{name}": settings for name, settings in model["stages"].items()}
+    sections = {"model": model["settings"], **stages, "train": model["training"]}
+    for section, settings in sections.items():
         rows = [
-            [key, str(setting["default"]), setting["type"]]
-            for key, setting in model[section].items()
+            [key, str(setting["default"]), setting["type"]] for key, setting in settings.items()
         ]
-        show.table(["key", "default", "values"], rows, title=f"{title} in a recipe")
+        show.table(["key", "default", "values"], rows, title=f"[{section}] in a recipe")

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from matchwork.config import later
+from matchwork.encode import plain_forward
 from matchwork.encode.base import ENCODERS, Encoded, Encoder
 from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
@@ -96,7 +97,7 @@ class TransformerEncoder(Encoder):
         """Frame every text, run the transformer, set the frame apart, average words."""
         pieces, start = self._pieces(sequences), len(self.config.before)
         row = OneRow.of([self.config.before, pieces, self.config.after], self._padding)
-        vectors = self._run(row)
+        vectors = self._run(row, {})
         frame = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
         missing = max(0, start + pieces.mask.shape[1] - vectors.shape[1])  # of padding alone
         text = nn.functional.pad(vectors, (0, 0, 0, missing))[:, start:][:, : pieces.mask.shape[1]]
@@ -107,20 +108,19 @@ class TransformerEncoder(Encoder):
 
         Where they are too long together, the longer one is cut first.
         """
-        config, sides = self.config, self._cut(self._pieces(query), self._pieces(document))
-        parts: list[Part] = [config.before, sides[0], config.between, sides[1], config.after]
-        row = OneRow.of(parts, self._padding)
-        options = {}
-        if config.second_type:
-            columns = torch.arange(row.ids.shape[1], device=row.ids.device)
-            second = (columns >= row.places[3][:, :1]) & row.mask
-            options["token_type_ids"] = second.long() * config.second_type
-        vectors = self._run(row, **options)
+        sides = self._cut(self._pieces(query), self._pieces(document))
+        row, options = self._one_row(*sides)
+        vectors = self._run(row, options)
         return Joined(
             vectors[:, 0],
             self._by_token(row.take(vectors, 1), sides[0].mask, query),
             self._by_token(row.take(vectors, 3), sides[1].mask, document),
         )
+
+    def join_first(self, query: Sequences, document: Sequences) -> Tensor:
+        """`join(query, document).first`, for less work where no gradients are asked for."""
+        row, options = self._one_row(*self._cut(self._pieces(query), self._pieces(document)))
+        return self._run(row, options, first=True)[:, 0]
 
     @property
     def pair_room(self) -> int | None:
@@ -145,10 +145,24 @@ class TransformerEncoder(Encoder):
         lengths = longest_first(sides[0].lengths, sides[1].lengths, self.pair_room)
         return [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
 
-    def _run(self, row: OneRow, **options: Tensor) -> Tensor:
+    def _one_row(self, query: Sequences, document: Sequences) -> tuple[OneRow, dict[str, Tensor]]:
+        """Both texts as one, and the types of its tokens where there are any."""
+        config = self.config
+        parts: list[Part] = [config.before, query, config.between, document, config.after]
+        row = OneRow.of(parts, self._padding)
+        if not config.second_type:
+            return row, {}
+        columns = torch.arange(row.ids.shape[1], device=row.ids.device)
+        second = (columns >= row.places[3][:, :1]) & row.mask
+        return row, {"token_type_ids": second.long() * config.second_type}
+
+    def _run(self, row: OneRow, options: dict[str, Tensor], first: bool = False) -> Tensor:
+        """Vectors of all tokens; with `first`, at least those of the first."""
         mask = row.mask.clone()
         mask[:, 0] = True  # attention over nothing at all is not a number
         with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
+            if plain_forward.can_run(self.transformer):
+                return plain_forward.run(self.transformer, row.ids, mask, first, **options)
             output = self.transformer(input_ids=row.ids, attention_mask=mask.long(), **options)
         vectors: Tensor = output.last_hidden_state
         return vectors

@@ -188,7 +188,7 @@ def _check_rates(recipe: Recipe, where: str) -> None:
 def _check_reading(recipe: Recipe, where: str) -> None:
     """What a model does with its texts decides how they may be framed and compared."""
     model = MODELS[recipe.model_name].model
-    if not model.encodes_apart and recipe.train.negatives == "in-batch":
+    if not recipe.model.encodes_apart and recipe.train.negatives == "in-batch":
         raise ConfigError(
             f'{where}: train.negatives = "in-batch" needs texts that are encoded apart, but '
             f'{recipe.model_name} reads both at once; use "labelled" or "own", or another model'

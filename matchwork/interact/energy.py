@@ -20,12 +20,14 @@ class AdjacentEnergy(nn.Module):
     """Energies of neighbouring states, and the jumps that they make.
 
     `pair` is Q, `first` q1 and `second` q2. `reference` is the mean energy of the pairs that were
-    learnt from.
+    learnt from, and with `scaled` `spread` their deviation, by which exponents are divided: else
+    energies of many entries lie so far apart that nearly every jump is clamped.
     """
 
     reference: Tensor
+    spread: Tensor
 
-    def __init__(self, dim: int, support: SupportName = "box") -> None:
+    def __init__(self, dim: int, support: SupportName = "box", scaled: bool = False) -> None:
         super().__init__()
         self.kind: SupportName = support
         self.support = SUPPORTS[support]
@@ -33,12 +35,15 @@ class AdjacentEnergy(nn.Module):
         self.first = nn.Parameter(torch.empty(dim))
         self.second = nn.Parameter(torch.empty(dim))
         self.register_buffer("reference", torch.zeros(()))
+        if scaled:
+            self.register_buffer("spread", torch.ones(()))
         small_uniform(self)
         self.bound()
 
     def extra_repr(self) -> str:
-        """Size and support."""
-        return f"{len(self.pair)}, support={self.kind!r}"
+        """Size, support, and whether jumps are scaled."""
+        scaled = ", scaled" if hasattr(self, "spread") else ""
+        return f"{len(self.pair)}, support={self.kind!r}{scaled}"
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """(..., dim) and (..., dim) to (...)."""
@@ -53,7 +58,10 @@ class AdjacentEnergy(nn.Module):
         with torch.autocast(states.vectors.device.type, enabled=False):
             vectors = states.vectors.to(self.pair.dtype)
             energies = self(vectors[:, :-1], vectors[:, 1:])
-            exponents = (self.reference - energies).clamp(-_MAX_EXPONENT, _MAX_EXPONENT)
+            exponents = self.reference - energies
+            if hasattr(self, "spread"):
+                exponents = exponents / self.spread
+            exponents = exponents.clamp(-_MAX_EXPONENT, _MAX_EXPONENT)
         return pad(exponents.exp().masked_fill(~states.mask[:, 1:], 0.0), (0, 1))
 
     def field_on_first(self, y: Tensor) -> Tensor:

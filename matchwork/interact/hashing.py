@@ -45,6 +45,23 @@ class HashingDenoiser(nn.Module):
                 SPREAD * torch.randn(wide, narrow) for wide, narrow in reversed(layers)
             )
 
+    @torch.no_grad()
+    def start_linear(self) -> Tensor:
+        """Makes codes the signs of a projection, which keeps angles; gives its matrix (bits, dim).
+
+        A tanh is above -1, so that with 1 added to it the ReLU in the middle does nothing.
+        """
+        first, middle, last = (layer.get_parameter("weight") for layer in self.encoder)
+        for weight in (first, last):
+            nn.init.orthogonal_(weight)
+        nn.init.eye_(middle)
+        _, added, taken = (layer.get_parameter("bias") for layer in self.encoder)
+        nn.init.ones_(added)
+        taken.copy_(-last.sum(dim=1))
+        nn.init.ones_(self.biases[1])
+        self.biases[2].copy_(-first.sum(dim=0))
+        return last @ first
+
     def forward(self, vectors: Tensor, mask: Tensor) -> Hashed:
         """Codes and errors of (batch, tokens, dim); padding adds to no error."""
         with torch.autocast(vectors.device.type, enabled=False):

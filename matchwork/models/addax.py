@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
@@ -49,7 +49,8 @@ class AddaxConfig(ModelConfig):
 
     `query_length` and `document_length`: the gates' weights belong to positions, so texts must
     not be longer. `aux`: whose errors are learnt from, of "both" documents of a pair of pairs or
-    of the "positive" one.
+    of the "positive" one. `start`: new layers begin at random ("normal") or such that the score is
+    nearly the encoder's own MaxSim ("aligned").
     """
 
     query_length: int = 32
@@ -68,6 +69,7 @@ class AddaxConfig(ModelConfig):
     aux: Literal["both", "positive"] = "both"
     query_activation: Literal["tanh", "linear"] = "tanh"
     inference: Literal["sign", "tanh"] = "sign"
+    start: Literal["normal", "aligned"] = "normal"
 
     def __post_init__(self) -> None:
         for name in ("query_length", "document_length", "hash_dim"):
@@ -146,6 +148,20 @@ class ADDAX(MatchModel):
         else:
             self.document_projection = small_linear(dim, config.hash_dim)
         self.query_projection = small_linear(dim, config.hash_dim)
+        if config.start == "aligned":
+            self._start_aligned()
+
+    def _start_aligned(self) -> None:
+        """Tokens pass the cells, and both sides meet under one projection: the encoder's MaxSim."""
+        if self.config.cells in ("highway", "plain"):
+            self.query_cell.start_as_own()
+            self.document_cell.start_as_own()
+        if self.config.denoiser:
+            projection = self.denoiser.start_linear()
+        else:
+            projection = nn.init.orthogonal_(self.document_projection.weight.detach())
+        with torch.no_grad():
+            self.query_projection.weight.copy_(projection)
 
     def _cell(self, length: int) -> MagCell:
         config = self.config

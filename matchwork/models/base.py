@@ -36,6 +36,11 @@ class ModelConfig:
         return 2
 
     @property
+    def encodes_apart(self) -> bool:
+        """Whether each text is encoded without the other, so that it can be done beforehand."""
+        return True
+
+    @property
     def aux(self) -> Literal["both", "positive"] | None:
         """Whose `MatchOutput.penalty` training adds to the loss; None: the model has none.
 
@@ -71,14 +76,13 @@ class MatchModel(nn.Module, ABC):
 
     A subclass is one file: a `Config`, `match`, and a `register` line. `training_defaults` holds
     the paper's training settings where they differ from `matchwork.train.TrainConfig`.
-    `encodes_apart` is False where one text cannot be encoded without the other: such a model
-    has its own `forward` in place of `encode` and `match`. `matches_tokens` is False where [CLS]
-    has a part of its own and cannot be one token among others.
+    One whose settings do not encode texts apart has its own `forward` in place of `encode` and
+    `match`. `matches_tokens` is False where [CLS] has a part of its own and cannot be one token
+    among others.
     """
 
     Config: ClassVar[type[ModelConfig]]
     training_defaults: ClassVar[Mapping[str, Any]] = {}
-    encodes_apart: ClassVar[bool] = True
     matches_tokens: ClassVar[bool] = True
 
     def __init__(self, config: ModelConfig, encoder: Encoder) -> None:
@@ -136,6 +140,11 @@ class MatchModel(nn.Module, ABC):
     def forward(self, batch: PairBatch) -> MatchOutput:
         """Encode both sides and match them."""
         return self.match(self.encode(batch.query), self.encode(batch.document))
+
+    def scores(self, batch: PairBatch) -> Tensor:
+        """Those of `forward` where nothing else of it is asked for, which may take less work."""
+        output: MatchOutput = self(batch)
+        return output.scores
 
     def condense(self, text: Encoded) -> Encoded:
         """As little of an encoded text as `match` needs, for those who keep many."""

@@ -30,6 +30,11 @@ class CrossEncoderConfig(ModelConfig):
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
+    @property
+    def encodes_apart(self) -> bool:
+        """Every layer sees both texts."""
+        return False
+
 
 @register("cross-encoder")
 class CrossEncoder(MatchModel):
@@ -38,7 +43,6 @@ class CrossEncoder(MatchModel):
     Config: ClassVar[type[ModelConfig]] = CrossEncoderConfig
     config: CrossEncoderConfig
     encoder: TransformerEncoder
-    encodes_apart: ClassVar[bool] = False
     matches_tokens: ClassVar[bool] = False
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "cross-entropy",
@@ -74,9 +78,17 @@ class CrossEncoder(MatchModel):
         made of: the head sees [CLS] alone.
         """
         joined = self.encoder.join(batch.query, batch.document)
-        hidden = self.dropout(self.activation(self.dense(joined.first)))
+        evidence = LazyMapping(lambda: _alike(joined.query, joined.document))
+        return MatchOutput(self._head(joined.first), evidence)
+
+    def scores(self, batch: PairBatch) -> Tensor:
+        """Without evidence, the last layer need not see any vector but that of [CLS]."""
+        return self._head(self.encoder.join_first(batch.query, batch.document))
+
+    def _head(self, first: Tensor) -> Tensor:
+        hidden = self.dropout(self.activation(self.dense(first)))
         scores: Tensor = self.output(hidden).squeeze(-1)
-        return MatchOutput(scores, LazyMapping(lambda: _alike(joined.query, joined.document)))
+        return scores
 
     def encode(self, sequences: Sequences) -> NoReturn:
         """Not offered."""

@@ -19,6 +19,7 @@ from matchwork.text.batch import Ids, shuffled_buckets
 
 Encode: TypeAlias = Callable[[Sequences], Encoded]
 _MEASURED_TOKENS, _MEASURED_TEXTS = 8_192, 256  # of a batch that is only measured
+_LEAST_VARIANCE = 1e-6  # of energies, which jumps are divided by the root of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,12 +131,16 @@ class EnergyStage(Stage):
         return _shuffled(table, max(1, num_texts), epoch, seed)
 
     def loss(self, batch: Sequences) -> Tensor:
-        """Contrastive divergence of the pairs of a batch; of none of them, 0."""
+        """Contrastive divergence of the pairs of a batch; of none of them, 0.
+
+        In full precision: it is a small difference of large energies.
+        """
         pairs = self._pairs(batch)
-        if not len(pairs[0]):
-            nothing: Tensor = 0 * self.module(*pairs).sum()
-            return nothing
-        return self.module.contrastive_loss(*pairs, self.config.steps)
+        with torch.autocast(pairs[0].device.type, enabled=False):
+            if not len(pairs[0]):
+                nothing: Tensor = 0 * self.module(*pairs).sum()
+                return nothing
+            return self.module.contrastive_loss(*pairs, self.config.steps)
 
     def after_step(self) -> None:
         """Stay where the distribution exists."""
@@ -146,23 +151,28 @@ class EnergyStage(Stage):
 
         The likelihood cannot be computed, and contrastive divergence does not fall with it.
         """
-        means = self._means(texts)
-        return {"loss": means[0], "energy": means[1]}
+        loss, energy, _ = self._means(texts)
+        return {"loss": loss, "energy": energy}
 
     def finish(self, texts: Texts) -> None:
         """The mean energy of these pairs is what a jump is measured from."""
-        self.module.reference.fill_(self._means(texts)[1])
+        _, energy, square = self._means(texts)
+        self.module.reference.fill_(energy)
+        if hasattr(self.module, "spread"):
+            self.module.spread.fill_(max(square - energy**2, _LEAST_VARIANCE) ** 0.5)
 
     @torch.no_grad()
-    def _means(self, texts: Texts) -> tuple[float, float]:
-        sums, count = np.zeros(2), 0
+    def _means(self, texts: Texts) -> tuple[float, float, float]:
+        """Of the pseudo loss, the energy and its square."""
+        sums, count = np.zeros(3), 0
         for batch in _in_order(texts.documents):
             pairs = self._pairs(batch)
-            values = self.module.pseudo_loss(*pairs), self.module(*pairs)
-            sums += [float(value.double().sum()) for value in values]
+            energies = self.module(*pairs).double()
+            values = self.module.pseudo_loss(*pairs).double(), energies, energies.square()
+            sums += [float(value.sum()) for value in values]
             count += len(pairs[0])
-        loss, energy = (sums / max(1, count)).tolist()
-        return loss, energy
+        loss, energy, square = (sums / max(1, count)).tolist()
+        return loss, energy, square
 
     @torch.no_grad()
     def _pairs(self, batch: Sequences) -> tuple[Tensor, Tensor]:

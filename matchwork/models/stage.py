@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.text import TokenTable
 
@@ -16,7 +17,8 @@ from matchwork.text import TokenTable
 class StageConfig:
     """Base of the settings of a stage, `[stage.NAME]` of a recipe; a stage may add its own.
 
-    `patience`: epochs without a lower loss on dev before the stage ends.
+    `patience`: epochs without a lower loss on dev before the stage ends. `halve_every`: epochs
+    after which the learning rate is halved, again and again.
     """
 
     optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
@@ -26,9 +28,10 @@ class StageConfig:
     batch_size: int = 32
     max_epochs: int = 10
     patience: int | None = None
+    halve_every: int | None = later(None)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "max_epochs", "patience"):
+        for name in ("batch_size", "max_epochs", "patience", "halve_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")

@@ -235,9 +235,10 @@ class Matcher:
         keys = query_rows * len(documents.lengths) + document_rows
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
         if len(first) == len(keys):
-            outputs = self._outputs(queries, documents, query_rows, document_rows)
+            outputs = self._outputs(queries, documents, query_rows, document_rows, self._scores)
             return self._collect(outputs, progress)
-        outputs = self._outputs(queries, documents, query_rows[first], document_rows[first])
+        rows = query_rows[first], document_rows[first]
+        outputs = self._outputs(queries, documents, *rows, self._scores)
         scores = self._collect(outputs, progress)
         if progress:
             progress(len(keys) - len(first))
@@ -255,14 +256,21 @@ class Matcher:
         return table[:, 0], table[:, 1:]
 
     def _outputs(
-        self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
+        self,
+        queries: Tokens,
+        documents: Tokens,
+        query_rows: Ids,
+        document_rows: Ids,
+        run: Callable[[PairBatch], MatchOutput] | None = None,
     ) -> Iterator[tuple[Ids, MatchOutput]]:
+        """As `run` gives them, which is the whole model unless said otherwise."""
         lengths = queries.lengths[query_rows], documents.lengths[document_rows]
         if self.model.pair_room is not None:
             beyond = np.maximum(sum(lengths) - self.model.pair_room, 0)
             self._count_cuts(int((beyond > 0).sum()), int(beyond.sum()))
         for batch in batches_by_length(*lengths, *self.batch_limits()):
-            yield batch, self._forward(queries, documents, query_rows[batch], document_rows[batch])
+            rows = query_rows[batch], document_rows[batch]
+            yield batch, self._forward(queries, documents, *rows, run)
 
     @staticmethod
     def _collect(
@@ -286,12 +294,19 @@ class Matcher:
         return ordered
 
     def _forward(
-        self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
+        self,
+        queries: Tokens,
+        documents: Tokens,
+        query_rows: Ids,
+        document_rows: Ids,
+        run: Callable[[PairBatch], MatchOutput] | None = None,
     ) -> MatchOutput:
         batch = PairBatch(queries.gather(query_rows), documents.gather(document_rows))
         with self.scoring():
-            output: MatchOutput = self.model(batch.to(self.device))
-        return output
+            return (run or self.model)(batch.to(self.device))
+
+    def _scores(self, batch: PairBatch) -> MatchOutput:
+        return MatchOutput(self.model.scores(batch))
 
 
 def length_limits(

@@ -1,6 +1,7 @@
 """Fewer bits for a matcher that only scores: faster, with nearly the same ranking."""
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import torch
@@ -8,55 +9,65 @@ from torch import Tensor, nn
 
 from matchwork.encode import TransformerEncoder
 from matchwork.errors import ConfigError
+from matchwork.text import Sequences
 
 if TYPE_CHECKING:
     from matchwork.rank.matcher import Matcher
 
 Precision: TypeAlias = Literal["32", "bf16", "int8"]
 _LARGEST = 63  # of a weight: 7 bits
-_SMALLEST = 1e-12
-_APART = 8  # columns of the input that are not rounded
-_WORTH = 500_000  # weights: a smaller layer takes as long either way
-_SAMPLE = 16  # of so many rows, one is looked at to find them
+_SMALLEST = 1e-5
+_WORTH = 100_000  # weights: a smaller layer takes as long either way
+_SAMPLE = (8, 64)  # texts and pieces that show what the inputs of a layer are like
 
 
 class Int8Linear(nn.Module):
     """A linear layer whose products are of 8-bit numbers.
 
-    Weights are scaled once, output by output, and inputs as they come, row by row; but the few
-    columns in which transformers have their huge values stay as they are (Dettmers et al.,
-    LLM.int8(), 2022): rounded by them, all other values would be lost. Weights take 7 bits:
+    `sample` are inputs as they usually are. One scale serves all inputs of a batch, so they are
+    first made alike. Most layers have columns that are always huge: these are moved and narrowed
+    as `sample` shows, for which the weights make up (Xiao et al., SmoothQuant, 2023). Layers that
+    narrow, at the end of a feed-forward network, have a few tokens that are huge instead: rows are
+    divided by their largest value, as they come. Weights take 7 bits:
     processors without VNNI add two products in 16 bits, which must not overflow.
     """
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, linear: nn.Linear, sample: Tensor) -> None:
         super().__init__()
         self.weight, self.bias = linear.weight, linear.bias
         weight = linear.weight.detach().float()
-        scales = weight.abs().amax(dim=1).clamp_min(_SMALLEST).double() / _LARGEST
+        bias = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
+        self.by_row = linear.in_features > linear.out_features
+        if not self.by_row:
+            centre = (sample.amax(dim=0) + sample.amin(dim=0)) / 2
+            spread = _largest(sample - centre, dim=0) / _largest(weight, dim=0)
+            width = spread.sqrt()
+            bias, weight = bias + weight @ centre, weight * width
+            self.factor, self.shift = 1 / width, -centre / width
+        self.offset = bias
+        scales = _largest(weight, dim=1).double() / _LARGEST
         zeros = torch.zeros_like(scales, dtype=torch.int64)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch means to replace them, and has nothing yet
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-        self.packed = torch.ops.quantized.linear_prepack(rounded, None)
+        self.packed = torch.ops.quantized.linear_prepack(rounded, None if self.by_row else bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """As the layer it stands for, but for rounding."""
         if self.training:
             raise ConfigError("a matcher in int8 cannot learn; train it first, then round it")
-        rows = inputs.flatten(0, -2)
-        columns = _largest(rows[::_SAMPLE], dim=0).topk(min(_APART, rows.shape[1])).indices
-        apart = rows[:, columns] @ self.weight[:, columns].T
-        if self.bias is not None:
-            apart += self.bias
-        rows = rows.index_fill(1, columns, 0.0)
-        sizes = _largest(rows, dim=1).clamp_min_(_SMALLEST).unsqueeze(1)
-        products = torch.ops.quantized.linear_dynamic(rows.div_(sizes), self.packed, False)
-        return torch.addcmul(apart, products, sizes).view(*inputs.shape[:-1], -1)
+        product = torch.ops.quantized.linear_dynamic
+        if self.by_row:
+            sizes = _largest(inputs, dim=-1).unsqueeze(-1)
+            return torch.addcmul(self.offset, product(inputs / sizes, self.packed, False), sizes)
+        alike = torch.addcmul(self.shift, inputs, self.factor)
+        found: Tensor = product(alike, self.packed, False)
+        return found
 
 
-def _largest(rows: Tensor, dim: int) -> Tensor:
-    return torch.maximum(rows.amax(dim), -rows.amin(dim))  # many times faster than the norm
+def _largest(values: Tensor, dim: int) -> Tensor:
+    """Largest sizes, never nothing; many times faster than the norm."""
+    return torch.maximum(values.amax(dim), -values.amin(dim)).clamp_min(_SMALLEST)
 
 
 def reduce_precision(matcher: "Matcher", precision: Precision) -> None:
@@ -82,12 +93,41 @@ def _round_linear_layers(matcher: "Matcher") -> None:
             "precision out"
         )
     require_cpu(matcher.device)
-    linear = [(n, m) for n, m in encoder.named_modules() if isinstance(m, nn.Linear)]
-    for name, layer in linear:
-        if layer.weight.numel() < _WORTH:
-            continue
+    for name, (layer, sample) in _sample_inputs(encoder).items():
         place, _, own_name = name.rpartition(".")
-        setattr(encoder.get_submodule(place), own_name, Int8Linear(layer).train(layer.training))
+        rounded = Int8Linear(layer, sample).train(layer.training)
+        setattr(encoder.get_submodule(place), own_name, rounded)
+
+
+def _sample_inputs(encoder: TransformerEncoder) -> dict[str, tuple[nn.Linear, Tensor]]:
+    """The layers that are worth it by name, with the inputs that random texts lead to."""
+    found: dict[str, tuple[nn.Linear, Tensor]] = {}
+
+    def keep(name: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+        def hook(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            assert isinstance(layer, nn.Linear)
+            found[name] = layer, inputs[0].detach().flatten(0, -2).float()
+
+        return hook
+
+    hooks = [
+        layer.register_forward_pre_hook(keep(name))
+        for name, layer in encoder.named_modules()
+        if isinstance(layer, nn.Linear) and layer.weight.numel() >= _WORTH
+    ]
+    num_texts, num_pieces = _SAMPLE
+    width = min(num_pieces, encoder.pair_room or num_pieces)
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(encoder.config.vocab_size, (num_texts, width), generator=generator)
+    was_training = encoder.training
+    try:
+        with torch.no_grad():
+            encoder.eval()(Sequences(ids, torch.ones_like(ids, dtype=torch.bool)))
+    finally:
+        encoder.train(was_training)
+        for hook in hooks:
+            hook.remove()
+    return found
 
 
 def require_cpu(device: torch.device | str) -> None:

@@ -16,6 +16,7 @@ _ONLY_WITH = {
     "warmup": ("schedule", "linear"),
     "halve_patience": ("schedule", "halve"),
     "min_learning_rate": ("schedule", "halve"),
+    "halve_every": ("schedule", "steps"),
 }
 """Keys that have an effect only where another has a certain value."""
 
@@ -32,9 +33,10 @@ class TrainConfig:
 
     `schedule` moves the learning rate: "linear" up over the share `warmup` of all steps, then
     down to 0; "halve" by half, not below `min_learning_rate`, after every `halve_patience` epochs
-    without a better dev measure. A trained encoder may have a rate of its own, of which
-    every layer below its top one takes `layer_decay` of the one above. Every `dev_loss_every`
-    batches (0: never) the loss is computed on a sample of dev.
+    without a better dev measure; "steps" by half after every `halve_every` epochs. A trained
+    encoder may have a rate of its own, of which every layer below its top one takes `layer_decay`
+    of the one above. Every `dev_loss_every` batches (0: never) the loss is computed on a sample
+    of dev.
     """
 
     loss: LossName = "cross-entropy"
@@ -48,10 +50,11 @@ class TrainConfig:
     learning_rate: float = 1e-3
     encoder_learning_rate: float | None = later(None)
     layer_decay: float = later(1.0)
-    schedule: Literal["constant", "linear", "halve"] = later("constant")
+    schedule: Literal["constant", "linear", "halve", "steps"] = later("constant")
     warmup: float = later(0.0)
     halve_patience: int = later(2)
     min_learning_rate: float = later(1e-4)
+    halve_every: int = later(10)
     weight_decay: float = 0.0
     clip_norm: float | None = None
     batch_size: int = 32
@@ -67,7 +70,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         # One spelling, since the measures of an epoch are looked up by name: MRR is RR.
         object.__setattr__(self, "dev_measure", canonical(self.dev_measure))
-        for name in ("num_negatives", "batch_size", "max_epochs", "devices", "hard_depth"):
+        at_least_1 = ("num_negatives", "batch_size", "max_epochs", "devices", "hard_depth")
+        for name in (*at_least_1, "halve_every"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         self._check_rates()

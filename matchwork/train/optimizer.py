@@ -32,14 +32,19 @@ def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
     options: dict[str, Any] = {}
     if config.optimizer == "sgd":
         options = {"momentum": config.momentum, "nesterov": config.nesterov}
-    if config.optimizer != "adagrad" and config.precision != "16-mixed":
-        # One kernel for all parameters; with a loss scaler Lightning would not clip gradients.
-        options["fused"] = next(model.parameters()).is_cuda
+    if config.optimizer != "adagrad":
+        options["fused"] = is_fused(config, next(model.parameters()).device)
     return OPTIMIZERS[config.optimizer](
         [{"params": group, "lr": rate, _FIRST: rate} for rate, group in groups.items()],
         weight_decay=config.weight_decay,
         **options,
     )
+
+
+def is_fused(config: TrainConfig, device: torch.device) -> bool:
+    """Whether one kernel moves all parameters; of mixed precision Lightning then cannot clip."""
+    clips_mixed = config.clip_norm is not None and config.precision.endswith("-mixed")
+    return device.type == "cuda" and not clips_mixed
 
 
 def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, float]:
@@ -72,6 +77,8 @@ def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_
         return
     if config.schedule == "linear":
         share = linear_share(state.step, num_steps, round(config.warmup * num_steps))
+    elif config.schedule == "steps":
+        share = stepped_share(state.epoch, config.halve_every)
     else:
         halves = num_halvings(state.history, config.halve_patience)
         share = max(0.5**halves, config.min_learning_rate / config.learning_rate)
@@ -84,6 +91,11 @@ def linear_share(step: int, num_steps: int, num_warmup: int) -> float:
     if step < num_warmup:
         return (step + 1) / (num_warmup + 1)
     return (num_steps - step) / (num_steps - num_warmup)
+
+
+def stepped_share(epoch: int, halve_every: int | None) -> float:
+    """The part of the learning rate in an epoch (from 0); all of it where nothing is halved."""
+    return 1.0 if halve_every is None else 0.5 ** (epoch // halve_every)
 
 
 def num_halvings(history: Sequence[dict[str, float]], patience: int) -> int:

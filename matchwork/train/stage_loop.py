@@ -21,7 +21,7 @@ from matchwork.models import Stage, StageBatch, Texts
 from matchwork.train.config import TrainConfig
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import OnEpoch, not_finite
-from matchwork.train.optimizer import OPTIMIZERS
+from matchwork.train.optimizer import OPTIMIZERS, stepped_share
 from matchwork.train.quiet import quiet_lightning
 from matchwork.train.stage_file import state_of
 from matchwork.train.state import (
@@ -107,6 +107,7 @@ class StageLoop:
         batches = self.stage.batches(self.texts, state.epoch, self.seed)
         total = length_hint(batches, 0)
         self.stage.module.train()
+        self._set_rate()
         for batch in islice(batches, state.batch, None):
             self._step(batch)
             self.on_batch(state.batch, total)
@@ -134,6 +135,12 @@ class StageLoop:
         self._log(record)
         self._checkpoint()
         self.on_epoch(record)
+
+    def _set_rate(self) -> None:
+        config = self.stage.config
+        share = stepped_share(self.state.epoch, config.halve_every)
+        for group in self.optimizer.param_groups:
+            group["lr"] = config.learning_rate * share
 
     def _step(self, batch: StageBatch) -> None:
         state, clip_norm = self.state, self.stage.config.clip_norm

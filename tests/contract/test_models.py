@@ -21,7 +21,7 @@ QUERY_LENGTHS, DOCUMENT_LENGTHS = (3, 1, 5, 2), (4, 6, 1, 3)
 
 Make = Callable[..., MatchModel]
 
-APART = [name for name in MODELS if MODELS[name].model.encodes_apart]
+APART = [name for name in MODELS if MODELS[name].config({}).encodes_apart]
 assert len(APART) >= 3 and len(MODELS) > len(APART)  # a suite over no model would pass
 every_model = pytest.mark.parametrize("name", list(MODELS))
 every_model_on_vectors = pytest.mark.parametrize("name", APART)
@@ -47,7 +47,7 @@ def token_batch(tokenizer: WordTokenizer, pairs: list[tuple[str, str]]) -> PairB
 
 def all_pairs(model: MatchModel, batch: PairBatch) -> Tensor:
     """Scores of every query with every document."""
-    if model.encodes_apart:
+    if model.config.encodes_apart:
         return model.match_all(model.encode(batch.query), model.encode(batch.document))
     rows = torch.arange(len(batch))
     query, document = rows.repeat_interleave(len(rows)), rows.repeat(len(rows))

@@ -40,6 +40,19 @@ def test_batch_mates_and_padding_change_no_state(lengths: list[int], extra: int)
         torch.testing.assert_close(states.vectors[row, : length + 1], found, rtol=0, atol=1e-12)
 
 
+def test_packed_rows_give_the_same_states_and_gradients(monkeypatch) -> None:
+    """As on a GPU."""
+    batch, found = text([3, 1, 5, 0], extra=2), []
+    for packs in (False, True):
+        monkeypatch.setattr(TwoWayStack, "_packs", lambda stack, vectors, packs=packs: packs)
+        made = reader()
+        states = made(batch).vectors
+        (states * torch.arange(states.numel()).view_as(states)).sum().backward()
+        found.append([states.detach(), *(parameter.grad for parameter in made.parameters())])
+    for whole, packed in zip(*found, strict=True):
+        torch.testing.assert_close(whole, packed, rtol=1e-10, atol=1e-10)
+
+
 def test_no_direction_sees_the_other_side() -> None:
     """Also not through the second layer."""
     stack = TwoWayStack(DIM, UNITS).double()

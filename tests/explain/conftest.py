@@ -29,7 +29,7 @@ def make_matcher() -> MakeMatcher:
         tokenizer = WordTokenizer.fit([QUERY, DOCUMENT], config=config, min_bigram_count=1)
         entry = MODELS[name]
         encoder: Encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=16)
-        if not entry.model.encodes_apart:
+        if not entry.config({}).encodes_apart:
             encoder = tiny_encoder(tokenizer.vocab_size, dim=16)
         return Matcher(
             tokenizer,

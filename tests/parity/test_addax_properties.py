@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ragged import sides
 
-from matchwork.encode import Encoded
+from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
 from matchwork.interact import MagCell, attend, masked_softmax, max_sim
-from matchwork.models import ADDAX
+from matchwork.models import ADDAX, MODELS
 
 SEEDS = st.integers(0, 10**6)
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
@@ -219,3 +219,39 @@ def test_gates_belong_to_positions() -> None:
     plain = model("addax-attention")
     same = [plain.match(query, side).scores.detach() for side in (document, turned)]
     torch.testing.assert_close(*same)
+
+
+def aligned(name: str, **changes: object) -> ADDAX:
+    """As it starts, not as the other tests fill it; wide enough for angles to survive."""
+    torch.manual_seed(0)
+    encoder = WordEmbedding(WordEmbeddingConfig(vocab_size=3, dim=64))
+    config = MODELS[name].config({"hash_dim": 64, "start": "aligned", "gate_bias": -20, **changes})
+    return ADDAX(config, encoder).double().eval()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name", ["addax", "addax-no-mags", "addax-no-highway", "addax-no-denoiser"]
+)
+@torch.no_grad()
+def test_an_aligned_start_ranks_nearly_as_the_encoder_does(name: str) -> None:
+    """Unlike a normal start: cosines of tokens and of what becomes of them go together."""
+    query, document = some(1, 30, 64), some(1, 30, 64, seed=1)
+    document[0, :5] = query[0, :5] + 0.5 * document[0, :5]
+    sides = Encoded(0.1 * query, whole(1, 30)), Encoded(0.1 * document, whole(1, 30))
+    wanted = max_sim(*(side.vectors for side in sides), whole(1, 30), whole(1, 30)).table
+
+    def agreement(made: ADDAX) -> float:
+        found = made.trace(*sides).found.table
+        return float(torch.corrcoef(torch.stack([found.flatten(), wanted.flatten()]))[0, 1])
+
+    assert agreement(aligned(name)) > 0.6
+    assert agreement(aligned(name, start="normal")) < 0.4
+
+
+@torch.no_grad()
+def test_cells_of_an_aligned_start_give_back_their_own_tokens() -> None:
+    made = aligned("addax")
+    sides = Encoded(0.1 * some(1, 4, 64), whole(1, 4)), Encoded(0.1 * some(1, 6, 64), whole(1, 6))
+    trace = made.trace(*sides)
+    torch.testing.assert_close(trace.query_vectors, sides[0].vectors, rtol=0.02, atol=1e-3)
+    torch.testing.assert_close(trace.document_vectors, sides[1].vectors, rtol=0.02, atol=1e-3)

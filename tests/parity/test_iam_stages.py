@@ -12,6 +12,7 @@ from iam_reference import language_model_loss, read
 from iam_setup import DIM, EXACT, WORDS, model, weights_of
 
 from matchwork.errors import ConfigError
+from matchwork.interact import neighbours
 from matchwork.models.iam_stages import EnergyConfig, LanguageModelConfig
 from matchwork.models.stage import Stage
 from matchwork.text import TokenTable
@@ -100,6 +101,30 @@ def test_the_energy_stage_makes_neighbours_probable(support: str) -> None:
     losses = train(stage, texts, epochs=8, rate=0.03)
     assert losses[-1] < losses[0] - 0.05
     assert made.energy.reference != pytest.approx(before["energy"])
+
+
+def test_scaled_jumps_are_measured_in_deviations() -> None:
+    made, texts = model(scale_jumps=True), corpus()
+    stages(made)["energy"].finish(texts)
+    whole = texts.documents.gather(np.arange(len(texts.documents)))
+    states = made.document_reader(made.encode(whole))
+    pairs = neighbours(states)
+    energies = made.energy(*pairs)
+    assert made.energy.spread.item() == pytest.approx(energies.std(correction=0).item())
+    jumps = made.energy.jumps(states)[:, :-1][states.mask[:, 1:]]
+    expected = ((energies.mean() - energies) / energies.std(correction=0)).exp()
+    torch.testing.assert_close(jumps, expected)
+
+
+def test_energies_are_never_halved_in_precision() -> None:
+    stage = stages(model().float())["energy"]
+    batch = TokenTable.from_rows(ROWS).gather(np.arange(4))
+    losses = []
+    for half in (False, True):
+        torch.manual_seed(0)
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            losses.append(stage.loss(batch))
+    assert losses[0].dtype == losses[1].dtype and torch.equal(*losses)
 
 
 def test_stages_train_their_own_parts_and_share_them_with_the_model() -> None:

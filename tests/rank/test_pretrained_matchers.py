@@ -93,6 +93,16 @@ def test_cross_encoders_score_as_the_library_does(tmp_path, kind, types):
     assert np.array_equal(mw.Matcher.load(tmp_path / "saved").score(PAIRS), matcher.score(PAIRS))
 
 
+@pytest.mark.parametrize("kind", ["bert", "electra"])  # by hand, and by the library
+def test_scores_alone_are_those_that_come_with_evidence(tmp_path, kind):
+    matcher = mw.Matcher.pretrained(cross_encoder_folder(tmp_path / "made", kind))
+    scores = matcher.score(PAIRS)
+    outputs = [matcher.output(*pair) for pair in PAIRS]
+    np.testing.assert_allclose(scores, [float(output.scores) for output in outputs], **EQUAL)
+    query, document = matcher.tokens(*PAIRS[0])
+    assert outputs[0].evidence["similarity"].values.shape == (1, len(query), len(document))
+
+
 @needs_minilm
 def test_minilm_is_that_of_the_library():
     scores = mw.Matcher.pretrained("minilm-cosine").score(PAIRS)

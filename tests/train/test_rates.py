@@ -10,7 +10,7 @@ from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError
 from matchwork.models import MODELS
 from matchwork.train import TrainConfig, fit
-from matchwork.train.optimizer import linear_share, make_optimizer, num_halvings
+from matchwork.train.optimizer import is_fused, linear_share, make_optimizer, num_halvings
 
 
 class Rates:
@@ -58,6 +58,14 @@ def test_halving_follows_dev(words, samples, config, monkeypatch):
     assert rates.seen == [0.4, 0.4, 0.4, 0.2, 0.2, 0.2, 0.2, 0.15]
 
 
+def test_steps_come_with_epochs_alone(words, samples, config, monkeypatch):
+    rates = Rates(monkeypatch)
+    steps = {"schedule": "steps", "halve_every": 2}
+    settings = config(optimizer="sgd", learning_rate=0.4, batch_size=12, max_epochs=5, **steps)
+    fit(fragile(words), samples, settings)
+    assert rates.seen == [0.4, 0.4, 0.2, 0.2, 0.1]
+
+
 @given(st.integers(1, 300), st.floats(0, 0.99))
 def test_a_linear_rate_rises_then_falls_and_is_never_nothing(num_steps, warmup):
     num_warmup = round(warmup * num_steps)
@@ -80,6 +88,7 @@ MOVING = [
     {"optimizer": "sgd", "momentum": 0.5, "schedule": "linear", "warmup": 0.3, "precision": "64"},
     {"optimizer": "adamw", "schedule": "linear", "warmup": 0.5, "encoder_learning_rate": 0.05},
     {"schedule": "halve", "halve_patience": 1, "min_learning_rate": 0.001},
+    {"optimizer": "sgd", "momentum": 0.5, "schedule": "steps", "halve_every": 2},
 ]
 
 
@@ -227,6 +236,8 @@ def test_rates_that_nothing_has(words, bert_folder):
             {"schedule": "halve", "learning_rate": 1e-4},
             r"below learning_rate \(0\.0001\), got 0\.0001",
         ),
+        ({"halve_every": 5}, 'halve_every = 5 needs schedule = "steps"'),
+        ({"schedule": "steps", "halve_every": 0}, "halve_every must be at least 1, got 0"),
         ({"encoder_learning_rate": 0.0}, r"encoder_learning_rate must be positive, got 0\.0"),
         ({"layer_decay": 0.0}, r"layer_decay must be above 0 and at most 1, got 0\.0"),
         ({"layer_decay": 1.1}, r"layer_decay must be above 0 and at most 1, got 1\.1"),
@@ -240,3 +251,14 @@ def test_impossible_rates(settings, message):
 def test_halving_needs_a_dev(words, samples, config):
     with pytest.raises(ConfigError, match='schedule = "halve" follows the dev measure'):
         fit(fragile(words), samples, config(schedule="halve"))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("precision", ["32", "16-mixed", "bf16-mixed"])
+@pytest.mark.parametrize("clip_norm", [None, 1.0])
+def test_one_kernel_moves_all_parameters_where_gradients_can_still_be_clipped(
+    device, precision, clip_norm
+):
+    config = TrainConfig(optimizer="adamw", precision=precision, clip_norm=clip_norm)
+    possible = device == "cuda" and (clip_norm is None or precision == "32")
+    assert is_fused(config, torch.device(device)) == possible

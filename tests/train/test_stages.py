@@ -114,6 +114,20 @@ def test_the_best_epoch_is_kept_and_patience_ends_a_stage(words, learn):
     assert weights(shorter, "queries") == weights(model, "queries")
 
 
+def test_the_rate_of_a_stage_is_halved_with_its_epochs(words, learn, monkeypatch):
+    rates, plain = [], torch.optim.SGD.step
+
+    def step(optimizer, closure=None):
+        rates.append(optimizer.param_groups[0]["lr"])
+        return plain(optimizer, closure)
+
+    monkeypatch.setattr(torch.optim.SGD, "step", step)
+    stepped = GuessConfig(optimizer="sgd", learning_rate=0.4, max_epochs=5, halve_every=2)
+    learn(staged(words), stages=StagePlan({"queries": stepped}))
+    each_epoch = QUERY_STEPS // 2
+    assert rates[::each_epoch] == [0.4, 0.4, 0.2, 0.2, 0.1] and len(rates) == 5 * each_epoch
+
+
 def test_without_dev_the_last_epoch_counts(words, learn):
     model = staged(words)
     stage = learn(model, dev_samples=None).stages[0]
