@@ -1,6 +1,6 @@
 """TOKENS -> VECTORS: encoders and the vectors they start from."""
 
-from matchwork.encode.base import ENCODERS, Encoded, Encoder
+from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
 from matchwork.encode.corpus_vectors import learn_vectors
 from matchwork.encode.pretrained import load_transformer
 from matchwork.encode.transformer import TransformerConfig, TransformerEncoder
@@ -11,6 +11,7 @@ __all__ = [
     "ENCODERS",
     "Encoded",
     "Encoder",
+    "Joined",
     "TransformerConfig",
     "TransformerEncoder",
     "WordEmbedding",

@@ -3,11 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from matchwork.errors import ConfigError
 from matchwork.registry import Registry
 from matchwork.text import Sequences
 
@@ -73,6 +74,14 @@ class Encoded:
         )
 
 
+class Joined(NamedTuple):
+    """Two texts read as one: the vector of the first piece ([CLS]), and those of either text."""
+
+    first: Tensor
+    query: Encoded
+    document: Encoded
+
+
 class Encoder(nn.Module, ABC):
     """Sequences in, `Encoded` out; `dim` is the width of its vectors."""
 
@@ -88,6 +97,22 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, sequences: Sequences) -> Encoded:
         """One vector per token."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether two texts that are matched are read as one, by `join`."""
+        return False
+
+    @property
+    def pair_room(self) -> int | None:
+        """Most tokens of two texts that are read as one; None: any number."""
+        return None
+
+    def join(self, query: Sequences, document: Sequences) -> Joined:
+        """Both texts at once: each sees the other."""
+        raise ConfigError(
+            f"vectors of kind {self.kind!r} are made of one text; a transformer reads two at once"
+        )
 
     def frozen_names(self) -> set[str]:
         """Entries of the state that training never changes, so a checkpoint can skip them."""

@@ -32,18 +32,20 @@ def load_transformer(
     layer: int = -1,
     trainable: bool = False,
     frame: Frame = "around",
+    joint: bool = False,
 ) -> tuple[WordPieceTokenizer, TransformerEncoder]:
     """A tokenizer and an encoder that belong together.
 
     `name` is a folder, a model of the Hugging Face hub, or "minilm" (extra of that name).
     Vectors are those after layer number `layer`; negative numbers count from the last, 0 is
     the input layer. Layers above it are not loaded. `unit` and `frame` say what the tokens of a
-    text are, see `WordPieceTokenizerConfig`.
+    text are, see `WordPieceTokenizerConfig`. `joint`: models get vectors of both texts read as
+    one, so that each has seen the other.
     """
     import_transformers()
     folder = transformer_folder(name)
     network = read_network(folder, layer=layer)
-    return wrap_network(folder, network, unit=unit, trainable=trainable, frame=frame)
+    return wrap_network(folder, network, unit=unit, trainable=trainable, frame=frame, joint=joint)
 
 
 def wrap_network(
@@ -54,11 +56,17 @@ def wrap_network(
     trainable: bool = False,
     max_positions: int | None = None,
     frame: Frame = "around",
+    joint: bool = False,
 ) -> tuple[WordPieceTokenizer, TransformerEncoder]:
     """The tokenizer of a folder, and the network read from it as an encoder.
 
     `max_positions` are the most pieces that are read at once; never more than it has positions.
     """
+    if joint and frame == "token":
+        raise ConfigError(
+            'frame = "token" puts [CLS] before each of two texts; with joint = true one [CLS] '
+            "stands before both, so leave frame out"
+        )
     limits = (max_positions, num_positions(network))
     limit = min((limit for limit in limits if limit), default=None)
     settings = WordPieceTokenizerConfig(unit=unit, max_positions=limit, frame=frame)
@@ -74,6 +82,7 @@ def wrap_network(
         between=pair.between,
         second_type=pair.second_type if _knows_types(network) else 0,
         max_positions=max_positions,
+        joint=joint,
     )
     return tokenizer, TransformerEncoder(config, network)
 

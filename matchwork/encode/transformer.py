@@ -1,14 +1,14 @@
 """Token vectors of a transformer, as input to any model."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from matchwork.config import later
 from matchwork.encode import plain_forward
-from matchwork.encode.base import ENCODERS, Encoded, Encoder
+from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
 from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
 from matchwork.text import Sequences
@@ -22,7 +22,8 @@ class TransformerConfig:
     network is built again without any download. `before` and `after` are the special ids put
     around every text ([CLS] and [SEP]), `between` those put between two texts that are read as
     one, the second of which has the token type `second_type`. `max_positions`: the most pieces
-    to read at once, special ones included; None: as many as there are positions.
+    to read at once, special ones included; None: as many as there are positions. `joint`:
+    whether models are given vectors of two texts that were read as one.
     """
 
     architecture: dict[str, Any]
@@ -33,14 +34,7 @@ class TransformerConfig:
     between: tuple[int, ...] = later(())
     second_type: int = later(0)
     max_positions: int | None = later(None)
-
-
-class Joined(NamedTuple):
-    """Two texts read as one: the vector of the first piece ([CLS]), and those of either text."""
-
-    first: Tensor
-    query: Encoded
-    document: Encoded
+    joint: bool = later(False)
 
 
 @ENCODERS.register("transformer")
@@ -76,6 +70,11 @@ class TransformerEncoder(Encoder):
     def dim(self) -> int:
         """Width of the vectors."""
         return int(self.transformer.config.hidden_size)
+
+    @property
+    def joint(self) -> bool:
+        """As it was set."""
+        return self.config.joint
 
     def layers(self) -> list[nn.Module]:
         """The transformer's own; none where all are one and the same (ALBERT)."""

@@ -22,6 +22,7 @@ def make_encoder(
             layer=settings.layer,
             trainable=settings.trainable,
             frame=settings.frame,
+            joint=settings.joint,
         )
     train_texts = datasets[MAIN][recipe.data.train].texts
     vectors = _read_vectors(recipe, data_root)

@@ -74,13 +74,13 @@ class Recipe:
         return Path(self.data.name).stem
 
     def to_json(self) -> dict[str, Any]:
-        """Every setting; a default is left out only where the key came later (`config.later`)."""
+        """Every setting; a default is left out where the key came later (`config.later`)."""
         tables = {
             "data": to_table(self.data),
             "text": to_table(self.text),
             "vectors": to_table(self.vectors),
             "model": {"name": self.model_name, **to_table(self.model)},
-            "train": to_table(self.train),
+            "train": self._train_table(),
             "run": to_table(self.run),
             "paper": dict(self.paper),
         }
@@ -91,6 +91,12 @@ class Recipe:
         if self.also:
             tables["also"] = {name: condition_table(section) for name, section in self.also.items()}
         return tables
+
+    def _train_table(self) -> dict[str, Any]:
+        """With whatever the model would otherwise set to its own default."""
+        model = MODELS[self.model_name].model
+        own = {key: getattr(self.train, key) for key in model.training_defaults}
+        return {**own, **to_table(self.train)}
 
     @property
     def hash(self) -> str:
@@ -188,10 +194,12 @@ def _check_rates(recipe: Recipe, where: str) -> None:
 def _check_reading(recipe: Recipe, where: str) -> None:
     """What a model does with its texts decides how they may be framed and compared."""
     model = MODELS[recipe.model_name].model
-    if not recipe.model.encodes_apart and recipe.train.negatives == "in-batch":
+    apart = recipe.model.encodes_apart and not recipe.vectors.joint
+    if not apart and recipe.train.negatives == "in-batch":
         raise ConfigError(
             f'{where}: train.negatives = "in-batch" needs texts that are encoded apart, but '
-            f'{recipe.model_name} reads both at once; use "labelled" or "own", or another model'
+            f'{recipe.model_name} reads both at once; use "labelled" or "own", another model, or '
+            "vectors.joint = false"
         )
     if not model.matches_tokens and recipe.vectors.frame == "token":
         raise ConfigError(

@@ -11,7 +11,7 @@ from matchwork.text import WordTokenizerConfig
 
 _WORD_TOKENIZER = (*(field.name for field in fields(WordTokenizerConfig)), "min_count")
 _WORD_VECTORS = ("words", "dim", "unknown", "keep")
-_TRANSFORMER = ("unit", "layer", "frame")
+_TRANSFORMER = ("unit", "layer", "frame", "joint")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +49,8 @@ class VectorsSection:
     transformer, whose folder or hub name is the `file`.
 
     `keep`: every word of the file, or only those of the data set's texts ("data"), which makes
-    a smaller matcher that knows fewer words. `unit`, `layer` and `frame` are those of
-    `load_transformer`.
+    a smaller matcher that knows fewer words. `unit`, `layer`, `frame` and `joint` are
+    those of `load_transformer`.
     """
 
     source: Literal["random", "file", "corpus", "transformer"] = "random"
@@ -63,6 +63,7 @@ class VectorsSection:
     unit: Literal["piece", "word"] = "piece"
     layer: int = -1
     frame: Literal["around", "before", "token"] = later("around")
+    joint: bool = later(False)
 
     def __post_init__(self) -> None:
         if (self.source in ("file", "transformer")) != bool(self.file):
@@ -76,6 +77,8 @@ class VectorsSection:
             _refuse(self, _WORD_VECTORS, "is for word vectors, not for a transformer")
         else:
             _refuse(self, _TRANSFORMER, 'is for source = "transformer"')
+        if self.joint and self.frame == "token":
+            raise ConfigError('joint = true has one [CLS] for both texts; frame = "token" has two')
 
 
 def check_vectors(

@@ -13,7 +13,7 @@ class MaxSim(NamedTuple):
     """Scores (batch,), sums of the values (batch, query) of each query token's best cosine.
 
     `places` says which document token that was, -1 where there is no token; `table` holds all
-    cosines, (batch, query, document), and `mask` which of them are between tokens.
+    cosines, (batch, query, document), 0 where `mask` says that they are not between tokens.
     """
 
     scores: Tensor
@@ -37,4 +37,4 @@ def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: 
     mask = query_mask.unsqueeze(-1) & document_mask.unsqueeze(-2)
     table = cosine_table(query, document)
     values, places = masked_best(table, mask)
-    return MaxSim(values.sum(dim=-1), values, places, table, mask)
+    return MaxSim(values.sum(dim=-1), values, places, table.masked_fill(~mask, 0.0), mask)

@@ -226,7 +226,7 @@ class ADDAX(MatchModel):
         """Who answered whom, what that adds, all cosines, the gates, and the codes."""
         found, answers = trace.found, trace.found.alignment()
         evidence: dict[str, Evidence] = {
-            "cosine": Interaction(found.table.masked_fill(~found.mask, 0.0), found.mask),
+            "cosine": Interaction(found.table, found.mask),
             "alignment": Interaction(answers, found.mask),
             "query_answer": WordWeights(found.values, query.mask, "query"),
             "document_answer": WordWeights(answers.sum(dim=1), document.mask, "document"),

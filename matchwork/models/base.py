@@ -37,7 +37,7 @@ class ModelConfig:
 
     @property
     def encodes_apart(self) -> bool:
-        """Whether each text is encoded without the other, so that it can be done beforehand."""
+        """Whether the model can match texts that were encoded without each other."""
         return True
 
     @property
@@ -91,9 +91,14 @@ class MatchModel(nn.Module, ABC):
         self.encoder = encoder
 
     @property
+    def encodes_apart(self) -> bool:
+        """Whether each text is encoded without the other, so that it can be done beforehand."""
+        return self.config.encodes_apart and not self.encoder.joint
+
+    @property
     def pair_room(self) -> int | None:
         """Most tokens of a query and its document together that are read; None: any number."""
-        return None
+        return None if self.encodes_apart else self.encoder.pair_room
 
     def frozen_names(self) -> set[str]:
         """Entries of the state that training never changes, so a checkpoint can skip them."""
@@ -128,10 +133,20 @@ class MatchModel(nn.Module, ABC):
         """
 
     def encode(self, sequences: Sequences) -> Encoded:
-        """Token ids to vectors."""
-        encoded = self.encoder(sequences)
-        assert isinstance(encoded, Encoded)
-        return encoded
+        """Token ids to vectors, of texts by themselves."""
+        return self.prepare(self.encoder(sequences), sequences)
+
+    def encode_pairs(self, batch: PairBatch) -> tuple[Encoded, Encoded]:
+        """Both sides, each by itself or, with an encoder that is `joint`, in sight of the other."""
+        if not self.encoder.joint:
+            return self.encode(batch.query), self.encode(batch.document)
+        joined = self.encoder.join(batch.query, batch.document)
+        query = self.prepare(joined.query, batch.query)
+        return query, self.prepare(joined.document, batch.document)
+
+    def prepare(self, text: Encoded, sequences: Sequences) -> Encoded:
+        """What `match` wants of a text beside its vectors, or in their place; most want nothing."""
+        return text
 
     @abstractmethod
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
@@ -139,7 +154,7 @@ class MatchModel(nn.Module, ABC):
 
     def forward(self, batch: PairBatch) -> MatchOutput:
         """Encode both sides and match them."""
-        return self.match(self.encode(batch.query), self.encode(batch.document))
+        return self.match(*self.encode_pairs(batch))
 
     def scores(self, batch: PairBatch) -> Tensor:
         """Those of `forward` where nothing else of it is asked for, which may take less work."""

@@ -60,10 +60,9 @@ class ColBERT(MatchModel):
         if config.dim is not None:
             self.projection = nn.Linear(encoder.dim, config.dim, bias=False)
 
-    def encode(self, sequences: Sequences) -> Encoded:
-        """Token ids to the vectors that are matched."""
-        encoded = super().encode(sequences)
-        return Encoded(self.projection(encoded.vectors), encoded.mask, encoded.ids)
+    def prepare(self, text: Encoded, sequences: Sequences) -> Encoded:
+        """The vectors that are matched."""
+        return Encoded(self.projection(text.vectors), text.mask, text.ids)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """MaxSim; the evidence is all cosines, and the best one of every query token."""
@@ -71,6 +70,7 @@ class ColBERT(MatchModel):
         evidence: LazyEvidence = LazyMapping(
             lambda: {
                 "similarity": Interaction(found.table, found.mask),
+                "alignment": Interaction(found.alignment(), found.mask),
                 "query_agreement": WordWeights(found.values, query.mask, "query"),
             }
         )

@@ -32,7 +32,7 @@ class CrossEncoderConfig(ModelConfig):
 
     @property
     def encodes_apart(self) -> bool:
-        """Every layer sees both texts."""
+        """Every layer sees both texts, whatever the encoder is set to."""
         return False
 
 
@@ -65,11 +65,6 @@ class CrossEncoder(MatchModel):
         self.activation = _ACTIVATIONS[config.activation]()
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(encoder.dim, 1)
-
-    @property
-    def pair_room(self) -> int | None:
-        """What the positions of the transformer leave for both texts."""
-        return self.encoder.pair_room
 
     def forward(self, batch: PairBatch) -> MatchOutput:
         """Read both texts at once.

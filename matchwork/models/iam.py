@@ -13,8 +13,8 @@ Departures and resolutions, where the printed equations do not close:
 - M is kept as two factors; printed, it has the square of the vocabulary.
 - Vectors wider than `input_dim` are projected by every language model for itself; in the question
   encoder that projection is a part of V_q.
-- On a transformer, the word of a vector is its first piece. With `joint` it reads both texts at
-  once when they are matched; the language models still learn from either text alone.
+- On a transformer, the word of a vector is its first piece. One that is `joint` reads both
+  texts at once when they are matched; the language models still learn from either text alone.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from matchwork.encode import Encoded, Encoder, TransformerEncoder, WordEmbedding
+from matchwork.encode import Encoded, Encoder, WordEmbedding
 from matchwork.encode.two_way import TextReader, TwoWayStack, last_states, small_uniform, with_end
 from matchwork.encode.word_embedding import hashed_vectors
 from matchwork.errors import ConfigError
@@ -48,7 +48,7 @@ from matchwork.models.iam_stages import (
     LanguageModelStage,
 )
 from matchwork.models.stage import Stage, StageConfig
-from matchwork.text import PairBatch, Sequences, TokenTable
+from matchwork.text import Sequences, TokenTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class IAMConfig(ModelConfig):
     `input_dim`: what the LSTMs read; None: the vectors as they are. `final_state`: the question's
     state after each pass ("ends"), or both directions at the last word ("literal").
     `tune_words`: whether question words move away from the frozen vectors when matching is
-    learnt. `joint`: whether a transformer reads both texts at once. `l2` times the squared norm
+    learnt. `l2` times the squared norm
     of all trained weights is added to the loss.
     """
 
@@ -74,7 +74,6 @@ class IAMConfig(ModelConfig):
     matrix: MatrixForm = "factorised"
     final_state: Literal["ends", "literal"] = "ends"
     tune_words: bool = True
-    joint: bool = False
     l2: float = 1e-5
 
     def __post_init__(self) -> None:
@@ -86,11 +85,6 @@ class IAMConfig(ModelConfig):
             raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         if self.l2 < 0:
             raise ConfigError(f"l2 must not be negative, got {self.l2}")
-
-    @property
-    def encodes_apart(self) -> bool:
-        """Unless both texts are read at once."""
-        return not self.joint
 
     @property
     def aux(self) -> Literal["both"] | None:
@@ -136,11 +130,6 @@ class IAM(MatchModel):
     }
 
     def __init__(self, config: IAMConfig, encoder: Encoder) -> None:
-        if config.joint and not isinstance(encoder, TransformerEncoder):
-            raise ConfigError(
-                f"joint = true lets two texts see each other, which {encoder.kind!r} vectors do "
-                'not; use vectors.source = "transformer", or leave it out'
-            )
         super().__init__(config, encoder)
         dim, width, dropout = encoder.dim, config.input_dim or encoder.dim, config.dropout
         states = 2 * config.units
@@ -204,28 +193,12 @@ class IAM(MatchModel):
             part.eval()
         return self
 
-    @property
-    def pair_room(self) -> int | None:
-        """What the positions of a transformer that reads both texts leave for them."""
-        return self._joint.pair_room if self._joint else None
-
-    @property
-    def _joint(self) -> TransformerEncoder | None:
-        """The encoder, if it reads both texts at once."""
-        encoder = self.encoder
-        return encoder if self.config.joint and isinstance(encoder, TransformerEncoder) else None
-
-    def forward(self, batch: PairBatch) -> MatchOutput:
-        """Encode both texts, each by itself or at once, and match them."""
-        if self._joint is None:
-            return super().forward(batch)
-        joined = self._joint.join(batch.query, batch.document)
-        query = self._knowing_words(joined.query, batch.query)
-        return self.match(query, self._knowing_words(joined.document, batch.document))
-
-    def encode(self, sequences: Sequences) -> Encoded:
+    def prepare(self, text: Encoded, sequences: Sequences) -> Encoded:
         """Vectors that know their words, whatever the encoder."""
-        return self._knowing_words(super().encode(sequences), sequences)
+        if text.ids is not None:
+            return text
+        ids = _first_pieces(sequences, len(self.tf_idf.idf), text.mask.shape[1])
+        return Encoded(text.vectors, text.mask, ids)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """Attend to the answer, read the question again in its light, classify."""
@@ -261,12 +234,6 @@ class IAM(MatchModel):
             if weight.requires_grad and "bias" not in name and not name.startswith("encoder.")
         ]
         return torch.stack([weight.square().sum() for weight in weights]).sum()
-
-    def _knowing_words(self, text: Encoded, sequences: Sequences) -> Encoded:
-        if text.ids is not None:
-            return text
-        ids = _first_pieces(sequences, len(self.tf_idf.idf), text.mask.shape[1])
-        return Encoded(text.vectors, text.mask, ids)
 
     def _frozen(self) -> list[nn.Module]:
         """What the stages train and matching only uses."""

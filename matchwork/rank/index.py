@@ -29,7 +29,7 @@ class DocumentIndex:
     def __init__(
         self, matcher: "Matcher", documents: Sequence[str | Document], max_bytes: int = MAX_BYTES
     ) -> None:
-        if not matcher.model.config.encodes_apart:
+        if not matcher.model.encodes_apart:
             raise ConfigError(
                 f"{matcher.name} reads a document together with its query, so none can be encoded "
                 "before; use rank, or a model that encodes them apart (bi-encoder, colbert)"

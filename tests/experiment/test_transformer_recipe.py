@@ -39,7 +39,9 @@ def load(write_recipe, bert_folder, monkeypatch):
     return lambda *overrides: load_recipe(write_recipe(RECIPE), list(overrides))
 
 
-@pytest.mark.parametrize("settings", [["unit=word"], ["trainable=true", "layer=1"]], ids=str)
+@pytest.mark.parametrize(
+    "settings", [["unit=word"], ["trainable=true", "layer=1"], ["joint=true"]], ids=str
+)
 def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
     recipe = load(*(f"vectors.{setting}" for setting in settings))
     result = run_recipe(recipe, tmp_path / "out")
@@ -66,6 +68,8 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
+        ("vectors.joint=true train.negatives=in-batch", r"reads both at once; use \"labelled\" or"),
+        ("vectors.joint=true vectors.frame=token", r"joint = true has one \[CLS\] for both texts"),
         ("text.stem=english", r"tiny\.toml: section \[text\]: stem = 'english' is for words"),
         ("text.bigrams=true", r"section \[text\]: bigrams = True is for words; a transformer"),
         ("text.punctuation=keep", r"section \[text\]: punctuation = 'keep' is for words"),
@@ -80,10 +84,10 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
 )
 def test_settings_without_a_meaning(load, override, message):
     with pytest.raises(ConfigError, match=message):
-        load(override)
+        load(*override.split())
 
 
-@pytest.mark.parametrize("setting", ["unit=word", "layer=1"])
+@pytest.mark.parametrize("setting", ["unit=word", "layer=1", "joint=true"])
 def test_settings_of_transformers_elsewhere(load, setting):
     with pytest.raises(ConfigError, match=r'is for source = "transformer"'):
         load("vectors.source=random", "vectors.file=''", f"vectors.{setting}")
