@@ -58,7 +58,7 @@ def test_two_pools_from_one_training(write_recipe, tmp_path, abstracts):
     assert (result["options"], result["depth"]) == ({"pool": "test"}, 0)
     assert (full["options"], full["depth"]) == ({"pool": "full"}, 4)
     assert set(full) == {
-        *("protocol", "split", "options", "depth", "measures", "systems", "paper"),
+        *("protocol", "split", "options", "depth", "measures", "systems", "reliability", "paper"),
         *("num_queries", "num_dropped", "num_ties", "per_query", "per_seed"),
     }
     assert set(full["systems"]) == set(result["systems"]) == {"BM25", "BM25 + bag"}
