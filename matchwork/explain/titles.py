@@ -5,6 +5,8 @@ import re
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _TITLES = {
     "contribution": "What each word pair adds to the score",
+    "query_contribution": "What each query word adds to the score",
+    "document_contribution": "What each document word adds to the score",
     "query_agreement": "How well each query word is matched",
     "document_agreement": "How well each document word is matched",
     "query_distance": "How far each query word stays from the document",

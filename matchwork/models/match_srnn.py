@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
@@ -29,6 +30,8 @@ from matchwork.interact import (
     Interaction,
     LazyEvidence,
     NeuralTensor,
+    Side,
+    WordWeights,
     cosine_table,
     same_words,
 )
@@ -161,26 +164,49 @@ class MatchSRNN(MatchModel):
     def _evidence(
         self, inputs: Tensor, lengths: Tensor, states: Tensor, mask: Tensor
     ) -> dict[str, Evidence]:
-        """The mean channel; the state that weighs most and the mean gates of each direction."""
+        """The mean channel; of each direction what the score reads in a cell, and the mean gates.
+
+        What is read in the last cell is the score, up to its bias. By how much it grows along the
+        last row is what the document's words add to it, along the last column the query's.
+        """
         gates = spatial_gates(
             inputs, lengths, self.weights, states, activation=self.config.activation
         ).z.mean(-1)
         tables = {"interaction": inputs.mean(-1)}
+        added: dict[Side, list[Tensor]] = {"query": [], "document": []}
         for scan, suffix in enumerate(("", "_reverse")[: len(states)]):
-            found = [states[scan, ..., self._heaviest_unit(scan)], *gates[:, scan]]
+            found = torch.stack([self._read_out(states, scan), *gates[:, scan]], -1)
             if suffix:
-                found = list(flip_rectangle(torch.stack(found, -1), lengths).unbind(-1))
-            names = ("state", *(f"gate_{name}" for name in GATES))
-            tables |= {f"{name}{suffix}": table for name, table in zip(names, found, strict=True)}
-        return {
+                found = flip_rectangle(found, lengths)
+            found = found.masked_fill(~mask.unsqueeze(-1), 0.0)
+            names = (f"state{suffix}", *(f"gate_{name}{suffix}" for name in GATES))
+            tables |= dict(zip(names, found.unbind(-1), strict=True))
+            read = found[..., 0]
+            added["query"].append(_growth(read.mT, lengths[:, 1], backwards=scan == 1))
+            added["document"].append(_growth(read, lengths[:, 0], backwards=scan == 1))
+        evidence: dict[str, Evidence] = {
             name: Interaction(table.masked_fill(~mask, 0.0), mask) for name, table in tables.items()
         }
+        for (side, grown), words in zip(added.items(), (mask.any(2), mask.any(1)), strict=True):
+            values = torch.stack(grown).sum(0).masked_fill(~words, 0.0)
+            evidence[f"{side}_contribution"] = WordWeights(values, words, side)
+        return evidence
 
-    def _heaviest_unit(self, scan: int) -> int:
-        """The dimension of the state that the score of one direction listens to most."""
+    def _read_out(self, states: Tensor, scan: int) -> Tensor:
+        """What the score of one direction would be if each cell were the last, without the bias."""
         if self.config.head == "state":
-            return 0
-        return int(self.score.weight.view(-1, self.config.units)[scan].abs().argmax())
+            return states[scan, ..., 0]
+        weight: Tensor = self.score.weight.view(-1, self.config.units)[scan]
+        return states[scan] @ weight
+
+
+def _growth(table: Tensor, num_rows: Tensor, *, backwards: bool) -> Tensor:
+    """By how much the last row grows from word to word; read backwards it is the first row."""
+    if backwards:
+        return table[:, 0] - pad(table[:, 0, 1:], (0, 1))
+    items = torch.arange(len(table), device=table.device)
+    row = table[items, (num_rows - 1).clamp_min(0)]
+    return row - pad(row[:, :-1], (1, 0))
 
 
 def _initial_weights(config: MatchSRNNConfig, channels: int) -> dict[str, Tensor]:

@@ -49,18 +49,18 @@ def test_evidence_in_the_coordinates_of_the_texts(config: dict[str, Any]) -> Non
     assert list(evidence) == [
         "interaction",
         *(f"{name}{suffix}" for suffix in suffixes for name in ("state", *GATES)),
+        *("query_contribution", "document_contribution"),
     ]
     for row, (query, document) in enumerate(pairs):
         expected = reference(made, query, document)
         tables = {"interaction": expected.s.mean(-1)}
         for scan, suffix in enumerate(suffixes):
             turn = -1 if suffix else 1
-            heaviest = 0
+            listens = np.ones(1)
             if made.config.head == "linear":
-                parts = made.score.weight.detach().numpy()[0].reshape(len(suffixes), -1)
-                heaviest = int(np.abs(parts[scan]).argmax())
+                listens = made.score.weight.detach().numpy()[0].reshape(len(suffixes), -1)[scan]
             found = expected.scans[scan]
-            tables[f"state{suffix}"] = found.H[::turn, ::turn, heaviest]
+            tables[f"state{suffix}"] = found.H[::turn, ::turn] @ listens
             for name, gate in zip(GATES, found.z, strict=True):
                 tables[f"{name}{suffix}"] = gate.mean(-1)[::turn, ::turn]
         m, n = len(query.ids), len(document.ids)

@@ -14,6 +14,7 @@ from match_srnn_reference import Text
 from match_srnn_setup import EXACT, VARIANTS, model, score, sides, texts
 
 from matchwork.encode import Encoded
+from matchwork.interact import WordWeights
 from matchwork.models import MatchSRNN
 
 LENGTH = st.integers(1, 6)
@@ -39,7 +40,8 @@ def test_properties_1_and_2_gates_and_states_are_bounded() -> None:
         assert all((gate.values[mask] > 0).all() for gate in gates)
         total = sum(gate.values[mask] for gate in gates)
         torch.testing.assert_close(total, torch.ones_like(total), **EXACT)
-        assert (evidence[f"state{suffix}"].values.abs() < 1).all()
+        listens = made.score.weight.abs().view(2, -1)[bool(suffix) * 1].sum()
+        assert (evidence[f"state{suffix}"].values.abs() < listens).all()
 
 
 @pytest.mark.parametrize("config", VARIANTS)
@@ -166,5 +168,24 @@ def test_evidence_can_be_made_after_inference_mode_and_is_made_only_when_looked_
     with torch.inference_mode():
         output = made.match(*sides(texts()))
     assert not calls
-    assert len(output.evidence) == 11 and len(calls) == 1
+    assert len(output.evidence) == 13 and len(calls) == 1
     assert torch.isfinite(output.evidence["gate_top_reverse"].values).all()
+
+
+@pytest.mark.parametrize("config", VARIANTS)
+def test_what_words_add_is_the_score_less_its_bias(config: dict[str, Any]) -> None:
+    """And without the words at the end of a text, what is left adds what it did before."""
+    made = model(**config)
+    pairs = texts()
+    output = made.match(*sides(pairs))
+    bias = made.score.bias.item() if made.config.head == "linear" else 0.0
+    for side in ("query", "document"):
+        added = output.evidence[f"{side}_contribution"]
+        assert isinstance(added, WordWeights) and not added.values[~added.mask].any()
+        torch.testing.assert_close(added.values.sum(1) + bias, output.scores.detach(), **EXACT)
+    if made.config.direction == "forward":
+        query, document = pairs[0]
+        shorter = Text(document.vectors[:-1], document.ids[:-1])
+        left = made.match(*sides([(query, shorter)])).evidence["document_contribution"]
+        whole = output.evidence["document_contribution"].values[0, : len(shorter.ids)]
+        torch.testing.assert_close(left.values[0, : len(shorter.ids)], whole, **EXACT)
