@@ -69,6 +69,16 @@ Precision: TypeAlias = Annotated[
     Literal["32", "bf16", "int8"],
     typer.Option(help="Score with fewer bits: int8 on a CPU, bf16 on a GPU."),
 ]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")]
+Changes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        help="Change one setting of the recipe; may be repeated.",
+        show_default=False,
+    ),
+]
 DATASET_HELP = "A name from [bold]matchwork data list[/], or a pair file or folder of your own."
 OPENED_HELP = "Folder of a saved matcher, or one without training such as minilm-maxsim."
 MATCHER_HELP = OPENED_HELP.removesuffix(".") + "; or [bold]bm25[/]."

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matchwork.cli import show
-from matchwork.cli.options import examples
-from matchwork.errors import ConfigError
+from matchwork.cli.options import Precision, examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,6 @@ EXAMPLES = examples(
     "matchwork serve MATCHER bm25 --collection corpus.tsv",
     "matchwork serve MATCHER --workers 4 --max-queue 1024 --deadline-ms 2000",
 )
-PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 def serve(
@@ -64,7 +62,7 @@ def serve(
         ),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, …")] = "auto",
-    precision: Annotated[str, typer.Option(help=", ".join(PRECISIONS))] = "float32",
+    precision: Precision = "32",
     log_text: Annotated[
         bool, typer.Option("--log-text", help="Log the texts of requests, too.")
     ] = False,
@@ -81,8 +79,6 @@ def serve(
     from matchwork.serve.process import Plan
     from matchwork.serve.process import serve as run
 
-    if precision not in PRECISIONS:
-        raise ConfigError(f"no precision {precision!r}; there are {', '.join(PRECISIONS)}")
     settings = Settings(
         max_batch=max_batch,
         max_wait_ms=max_wait_ms,
@@ -96,7 +92,7 @@ def serve(
         log_text=log_text,
     )
     sources = [parse_source(model) for model in models]
-    plan = Plan(sources, settings, device, precision, workers, collection)  # type: ignore[arg-type]
+    plan = Plan(sources, settings, device, precision, workers, collection)
     run(plan, host, port, lambda address: show.line(f"serving {_names(plan.sources)} on {address}"))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from matchwork.cli import show
-from matchwork.cli.options import DataRoot, Json, examples
+from matchwork.cli.options import Changes, DataRoot, Json, Quiet, examples
 from matchwork.errors import ConfigError, TrainingError
 
 EXAMPLES = examples(
@@ -31,15 +31,7 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="SECTION.KEY=VALUE",
-            help="Change one setting of all combinations; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    settings: Changes = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -71,7 +63,7 @@ def sweep(
         ),
     ] = None,
     data_root: DataRoot = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train a recipe with every combination of some settings, and draw how they matter."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchwork.cli import show
-from matchwork.cli.options import DataRoot, Json, examples, listed
+from matchwork.cli.options import Changes, DataRoot, Json, Quiet, examples, listed
 from matchwork.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,15 +23,7 @@ EXAMPLES = examples(
 
 def train(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="What to run.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="SECTION.KEY=VALUE",
-            help="Change one setting of the recipe; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    settings: Changes = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -61,7 +53,7 @@ def train(
         ),
     ] = None,
     data_root: DataRoot = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train a matcher from a recipe, measure it on test and compare it with BM25."""

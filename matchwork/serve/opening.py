@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from matchwork.errors import ConfigError, DataError
 from matchwork.files import read_json
-from matchwork.serve.settings import Precision
 
 if TYPE_CHECKING:
     from matchwork.rank import Matcher
+    from matchwork.rank.precision import Precision
     from matchwork.serve.served import Served
 
 BM25_NAME = "bm25"
@@ -32,7 +32,7 @@ def parse_source(text: str) -> Source:
     return Source(folder.resolve().name if folder.is_dir() else text, text)
 
 
-def open_source(source: Source, device: str = "auto", precision: Precision = "float32") -> "Served":
+def open_source(source: Source, device: str = "auto", precision: "Precision" = "32") -> "Served":
     """Load a scorer and try it once, so that what cannot work is known before any request."""
     from matchwork.rank import BM25
     from matchwork.serve.candidates import CandidateBM25
@@ -42,13 +42,13 @@ def open_source(source: Source, device: str = "auto", precision: Precision = "fl
         return Served(source.name, CandidateBM25())
     if _is_bm25_folder(Path(source.place)):
         return Served(source.name, BM25.load(source.place))
-    served = Served(source.name, _open_matcher(source.place, device), precision)
+    served = Served(source.name, _open_matcher(source.place, device, precision))
     try:
         served.score([[("a", "b")]], lambda: True)
     except (RuntimeError, DataError) as error:
         raise ConfigError(
-            f"{source.place} cannot score on {device} in {precision}: {error}; "
-            "serve it in float32 or on another device"
+            f"{source.place} cannot score on {device} with precision {precision}: {error}; "
+            "try --precision 32 or another device"
         ) from error
     return served
 
@@ -60,15 +60,15 @@ def _is_bm25_folder(folder: Path) -> bool:
         return False
 
 
-def _open_matcher(place: str, device: str) -> "Matcher":
+def _open_matcher(place: str, device: str, precision: "Precision") -> "Matcher":
     import torch
 
     from matchwork.rank import Matcher
 
     matcher = Matcher.pretrained(place)
     if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = "cuda" if torch.cuda.is_available() and precision != "int8" else "cpu"
     try:
-        return matcher.to(device)
+        return matcher.to(device, precision=precision)
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"no device {device!r}: {error}; try --device cpu") from error

@@ -19,10 +19,12 @@ from uvicorn.supervisors import Multiprocess
 from matchwork.errors import ConfigError, MatchworkError
 from matchwork.serve.metrics import FOLDER_VARIABLE
 from matchwork.serve.opening import Source, open_source
-from matchwork.serve.settings import Precision, Settings
+from matchwork.serve.settings import Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+    from matchwork.rank.precision import Precision
 
 _BACKLOG = 2048
 _KEEP_ALIVE = 75  # seconds; longer than most clients keep a connection, so that they close it
@@ -47,7 +49,7 @@ class Plan:
     sources: Sequence[Source]
     settings: Settings
     device: str = "auto"
-    precision: Precision = "float32"
+    precision: "Precision" = "32"
     workers: int = 1
     collection: Path | None = None
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,7 +15,6 @@ from matchwork.rank.matcher import Truncation
 from matchwork.rank.relevance import relevance
 from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.failures import Failure, Kind
-from matchwork.serve.settings import Precision
 from matchwork.types import Scorer, Scores, TextPair
 
 Requests: TypeAlias = Sequence[Sequence[TextPair]]
@@ -44,10 +42,9 @@ class Scored:
 class Served:
     """A scorer under the name that clients use; called from one thread only."""
 
-    def __init__(self, name: str, scorer: Scorer, precision: Precision = "float32") -> None:
+    def __init__(self, name: str, scorer: Scorer) -> None:
         self.name = name
         self.scorer = scorer
-        self.precision = precision
         self.matcher = scorer if isinstance(scorer, Matcher) else None
 
     def score(self, requests: Requests, wanted: StillWanted) -> list[Scored]:
@@ -114,8 +111,7 @@ class Served:
         pairs = _joined(requests)
         query_rows, queries = matcher.tokenize([q for q, _ in pairs], matcher.max_query_length)
         rows, documents = matcher.tokenize([d for _, d in pairs], matcher.max_document_length)
-        with self._at_precision(matcher):
-            scores = matcher.score_rows(queries, documents, query_rows, rows, stop_if_abandoned)
+        scores = matcher.score_rows(queries, documents, query_rows, rows, stop_if_abandoned)
         by_request = zip(_split(query_rows, requests), _split(rows, requests), strict=True)
         num_tokens = [
             int(queries.lengths[np.unique(asked)].sum() + documents.lengths[found].sum())
@@ -126,13 +122,6 @@ class Served:
             cuts = [_cuts(matcher, pairs) if any(cuts[0]) else cuts[0] for pairs in requests]
         parts = zip(_split(_finite(scores), requests), num_tokens, cuts, strict=True)
         return [Scored(*each) for each in parts]
-
-    def _at_precision(self, matcher: Matcher) -> Any:
-        if self.precision == "float32":
-            return nullcontext()
-        import torch
-
-        return torch.autocast(matcher.device.type, dtype=getattr(torch, self.precision))
 
     def _check_size(self, matcher: Matcher, query: str, document: str) -> None:
         rows, columns = map(len, matcher.tokens(query, document))

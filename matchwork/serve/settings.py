@@ -1,11 +1,8 @@
 """What an operator can decide about the service."""
 
 from dataclasses import dataclass, field, fields
-from typing import Literal, TypeAlias
 
 from matchwork.errors import ConfigError
-
-Precision: TypeAlias = Literal["float32", "bfloat16", "float16"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ def test_wrong_arguments(refused, tmp_path):
     assert "cannot read the API keys" in refused("bm25", "--api-key-file", "absent.txt")
     (tmp_path / "keys.txt").write_text("# none\n\n")
     assert "holds no API key" in refused("bm25", "--api-key-file", "keys.txt")
-    assert "no precision 'int8'; there are float32" in refused("bm25", "--precision", "int8")
+    assert "'int4' is not one of '32', 'bf16', 'int8'" in refused("bm25", "--precision", "int4")
     assert "max_wait_ms must lie" in refused("bm25", "--max-wait-ms", "50", "--deadline-ms", "9")
     assert "FOLDER or NAME=FOLDER, got '=x'" in refused("=x")
     assert "absent.tsv" in refused("bm25", "--port", "0", "--collection", "absent.tsv")
@@ -95,10 +95,12 @@ def test_both_kinds_of_bm25(tmp_path):
 
 def test_precision_and_device(folders):
     source = Source("bag", str(folders["bag"]))
-    full, half = (open_source(source, "cpu", each) for each in ("float32", "bfloat16"))
+    full, half = (open_source(source, "cpu", each) for each in ("32", "bf16"))
     pairs = [("a red fox", "the fox is red"), ("a red fox", "a whale")]
     exact, rough = (each.score([pairs], lambda: True)[0].scores for each in (full, half))
     assert rough == pytest.approx(exact, rel=0.05)
+    with pytest.raises(ConfigError, match="int8 is for transformers, and bag reads word"):
+        open_source(source, "cpu", "int8")
     with pytest.raises(ConfigError, match="no device 'warp'"):
         open_source(source, "warp")
     with pytest.raises(DataError, match="no transformer"):
