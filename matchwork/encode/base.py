@@ -64,6 +64,10 @@ class Encoded:
             return self
         return self._each(lambda part: part.repeat(times, *(1,) * (part.ndim - 1)))
 
+    def take(self, rows: Tensor) -> "Encoded":
+        """The rows of these numbers, in their order, as often as they are named."""
+        return self._each(lambda part: part[rows])
+
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Encoded":
         """The same change of all that there is."""
         return Encoded(

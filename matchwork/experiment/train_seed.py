@@ -1,5 +1,6 @@
 """One seed of a recipe: train it, measure it, keep what it gave."""
 
+import gc
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,6 +46,7 @@ def train_seed(
         on_epoch=lambda record: observer.epoch(seed, record),
         stages=StagePlan(recipe.stages, stage_cache(), _StageTeller(observer, seed)),
     )
+    gc.collect()  # trainer and optimiser hold each other: several times the weights, on the device
     if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
         matcher.to("cuda")
     observer.stage(f"calibrating seed {seed} on {recipe.data.dev}")

@@ -14,6 +14,7 @@ from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput, ModelConfig
 from matchwork.rank import folder
 from matchwork.rank.calibration import AnyCalibration, Calibration
+from matchwork.rank.distinct import batches_by_document, encode_distinct, reads_once
 from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.precision import Precision, reduce_precision, require_cpu
 from matchwork.rank.ranking import RowScores, rank
@@ -235,11 +236,11 @@ class Matcher:
         keys = query_rows * len(documents.lengths) + document_rows
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
         if len(first) == len(keys):
-            outputs = self._outputs(queries, documents, query_rows, document_rows, self._scores)
-            return self._collect(outputs, progress)
+            return self._collect(
+                self._scores(queries, documents, query_rows, document_rows), progress
+            )
         rows = query_rows[first], document_rows[first]
-        outputs = self._outputs(queries, documents, *rows, self._scores)
-        scores = self._collect(outputs, progress)
+        scores = self._collect(self._scores(queries, documents, *rows), progress)
         if progress:
             progress(len(keys) - len(first))
         return scores[place]
@@ -305,7 +306,23 @@ class Matcher:
         with self.scoring():
             return (run or self.model)(batch.to(self.device))
 
-    def _scores(self, batch: PairBatch) -> MatchOutput:
+    def _scores(
+        self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
+    ) -> Iterator[tuple[Ids, MatchOutput]]:
+        """Scores without evidence; of a transformer that reads texts apart, each text once."""
+        if not reads_once(self.model):
+            rows = query_rows, document_rows
+            yield from self._outputs(queries, documents, *rows, self._only_scores)
+            return
+        lengths = queries.lengths[query_rows], documents.lengths[document_rows]
+        for batch in batches_by_document(*lengths, document_rows, *self.batch_limits()):
+            with self.scoring():
+                query = encode_distinct(self.model, queries, query_rows[batch], self.device)
+                document = encode_distinct(self.model, documents, document_rows[batch], self.device)
+                scores = self.model.match(query, document).scores
+            yield batch, MatchOutput(scores)
+
+    def _only_scores(self, batch: PairBatch) -> MatchOutput:
         return MatchOutput(self.model.scores(batch))
 
 

@@ -1,5 +1,6 @@
 """From a recipe to matchers, runs and a result; never twice the same work, never two in one."""
 
+import gc
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from matchwork.errors import ConfigError, DataError, MatchworkError
 from matchwork.evaluate import CLASSIFICATION, evaluate
 from matchwork.experiment import Observer, load_recipe, prepare, run_recipe
 from matchwork.rank import Matcher
+from matchwork.train.module import TrainingModule
 
 VARYING = ("wall_seconds", "date", "per_seed")
 
@@ -186,3 +188,13 @@ def test_the_wikiqa_recipe(tmp_path):
     assert result["num_queries"] == 243 and result["num_dropped"] == 390
     assert result["measures"]["AP"]["mean"] > 0.4
     assert (tmp_path / "results" / "wikiqa" / "iasm-dynamic.json").exists()
+
+
+def test_a_finished_seed_leaves_no_optimiser_behind(write_recipe, tmp_path):
+    gc.collect()
+    gc.disable()
+    try:
+        run_recipe(load_recipe(write_recipe(), ["train.max_epochs=1"]), tmp_path / "out")
+        assert not any(type(each) is TrainingModule for each in gc.get_objects())
+    finally:
+        gc.enable()
