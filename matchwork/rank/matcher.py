@@ -17,6 +17,7 @@ from matchwork.rank.calibration import AnyCalibration, Calibration
 from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.precision import Precision, reduce_precision, require_cpu
 from matchwork.rank.ranking import RowScores, rank
+from matchwork.rank.threads import in_threads
 from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 from matchwork.types import Document, Ranked, Scores, TextPair
@@ -79,6 +80,10 @@ class Matcher:
     def num_classes(self) -> int:
         """Classes that it tells apart: two, match or not, unless the model was made for more."""
         return self.model.config.num_classes
+
+    @property
+    def _is_transformer(self) -> bool:
+        return isinstance(self.model.encoder, TransformerEncoder)
 
     def to(
         self, device: torch.device | str | None = None, *, precision: Precision | None = None
@@ -172,7 +177,7 @@ class Matcher:
     def batch_limits(self) -> tuple[int, int]:
         """Most padded tokens and most pairs that are scored together."""
         tokens, pairs = CPU_BATCH
-        if isinstance(self.model.encoder, TransformerEncoder):
+        if self._is_transformer:
             tokens = TRANSFORMER_TOKENS
         if self.device.type == "cuda":
             size = torch.cuda.get_device_properties(self.device).total_memory
@@ -234,12 +239,12 @@ class Matcher:
         """Scores of rows that `tokenize` gave; every distinct pair once, wherever it occurs."""
         keys = query_rows * len(documents.lengths) + document_rows
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        if len(first) == len(keys):
-            outputs = self._outputs(queries, documents, query_rows, document_rows, self._scores)
-            return self._collect(outputs, progress)
-        rows = query_rows[first], document_rows[first]
-        outputs = self._outputs(queries, documents, *rows, self._scores)
-        scores = self._collect(outputs, progress)
+        repeated = len(first) < len(keys)
+        rows = (query_rows[first], document_rows[first]) if repeated else (query_rows, document_rows)
+        with self.scoring():  # once for all threads
+            scores = self._collect(self._outputs(queries, documents, *rows, self._scores), progress)
+        if not repeated:
+            return scores
         if progress:
             progress(len(keys) - len(first))
         return scores[place]
@@ -268,9 +273,15 @@ class Matcher:
         if self.model.pair_room is not None:
             beyond = np.maximum(sum(lengths) - self.model.pair_room, 0)
             self._count_cuts(int((beyond > 0).sum()), int(beyond.sum()))
-        for batch in batches_by_length(*lengths, *self.batch_limits()):
+        batches = batches_by_length(*lengths, *self.batch_limits())
+
+        def forward(batch: Ids) -> tuple[Ids, MatchOutput]:
             rows = query_rows[batch], document_rows[batch]
-            yield batch, self._forward(queries, documents, *rows, run)
+            return batch, self._forward(queries, documents, *rows, run)
+
+        # Whole outputs are large: none is computed before it is asked for.
+        apart = run is not None and self._is_transformer and self.device.type == "cpu"
+        yield from in_threads(forward, batches) if apart else map(forward, batches)
 
     @staticmethod
     def _collect(
