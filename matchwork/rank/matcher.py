@@ -240,7 +240,9 @@ class Matcher:
         keys = query_rows * len(documents.lengths) + document_rows
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
         repeated = len(first) < len(keys)
-        rows = (query_rows[first], document_rows[first]) if repeated else (query_rows, document_rows)
+        rows = (
+            (query_rows[first], document_rows[first]) if repeated else (query_rows, document_rows)
+        )
         with self.scoring():  # once for all threads
             scores = self._collect(self._outputs(queries, documents, *rows, self._scores), progress)
         if not repeated:
