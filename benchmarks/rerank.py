@@ -1,6 +1,6 @@
 """One query and 1,000 texts re-ranked on two threads, beside sentence-transformers.
 
-Both read the same cross-encoder: MiniLM trained for 40 steps on relevant texts and others. Orders
+Both read the same cross-encoder: MiniLM trained for 30 steps on relevant texts and others. Orders
 are compared over 200 of the texts for each of 10 questions.
 """
 

@@ -15,7 +15,7 @@ from matchwork.data import Split
 from matchwork.encode.pretrained import packaged_folder, read_network
 from matchwork.types import TextPair
 
-STEPS, WARM_UP, PAIRS, MAX_PIECES, LEARNING_RATE = 40, 10, 8, 96, 1e-4
+STEPS, WARM_UP, PAIRS, MAX_PIECES, LEARNING_RATE = 30, 10, 8, 96, 1e-4
 
 
 def make_cross_encoder(folder: Path, split: Split, steps: int = STEPS) -> None:

@@ -43,14 +43,12 @@ class Int8Linear(nn.Module):
             width = (_largest(sample - centre, dim=0) / _largest(weight, dim=0)).sqrt()
             bias, weight = bias + weight @ centre, weight * width
             self.factor, self.shift = 1 / width, -centre / width
-            sample = torch.addcmul(self.shift, sample, self.factor)
+        self.offset = bias
         scales = _largest(weight, dim=1).double() / _LARGEST
         zeros = torch.zeros_like(scales, dtype=torch.int64)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch means to replace them, and has nothing yet
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-        lost = weight - rounded.dequantize()
-        self.offset = bias + lost @ sample.mean(dim=0)  # rounding moves no result on average
         self.packed = torch.ops.quantized.linear_prepack(rounded, None)
 
     def forward(self, inputs: Tensor) -> Tensor:
