@@ -64,9 +64,9 @@ def passages(data: Dataset, num: int) -> list[str]:
     """Texts of all splits; those of `pydocs` are long, and only their beginnings are taken."""
     rng = np.random.default_rng(0)
     found = {text for split in data.splits.values() for text in split.documents.values()}
-    drawn = rng.permutation(sorted(found))[:num]
+    drawn: list[str] = rng.permutation(sorted(found))[:num].tolist()
     if data.name != "pydocs":
-        return drawn.tolist()
+        return drawn
     sizes = lengths(len(drawn), WORDS, rng, spread=0.5)
     return [" ".join(t.split()[:size]) for t, size in zip(drawn, sizes.tolist(), strict=True)]
 
