@@ -18,6 +18,7 @@ from matchwork.rank.distinct import batches_by_document, encode_distinct, reads_
 from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.precision import Precision, reduce_precision, require_cpu
 from matchwork.rank.ranking import RowScores, rank
+from matchwork.rank.threads import in_threads
 from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 from matchwork.types import Document, Ranked, Scores, TextPair
@@ -80,6 +81,10 @@ class Matcher:
     def num_classes(self) -> int:
         """Classes that it tells apart: two, match or not, unless the model was made for more."""
         return self.model.config.num_classes
+
+    @property
+    def _is_transformer(self) -> bool:
+        return isinstance(self.model.encoder, TransformerEncoder)
 
     def to(
         self, device: torch.device | str | None = None, *, precision: Precision | None = None
@@ -173,7 +178,7 @@ class Matcher:
     def batch_limits(self) -> tuple[int, int]:
         """Most padded tokens and most pairs that are scored together."""
         tokens, pairs = CPU_BATCH
-        if isinstance(self.model.encoder, TransformerEncoder):
+        if self._is_transformer:
             tokens = TRANSFORMER_TOKENS
         if self.device.type == "cuda":
             size = torch.cuda.get_device_properties(self.device).total_memory
@@ -235,12 +240,14 @@ class Matcher:
         """Scores of rows that `tokenize` gave; every distinct pair once, wherever it occurs."""
         keys = query_rows * len(documents.lengths) + document_rows
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        if len(first) == len(keys):
-            return self._collect(
-                self._scores(queries, documents, query_rows, document_rows), progress
-            )
-        rows = query_rows[first], document_rows[first]
-        scores = self._collect(self._scores(queries, documents, *rows), progress)
+        repeated = len(first) < len(keys)
+        rows = (
+            (query_rows[first], document_rows[first]) if repeated else (query_rows, document_rows)
+        )
+        with self.scoring():  # once for all threads
+            scores = self._collect(self._scores(queries, documents, *rows), progress)
+        if not repeated:
+            return scores
         if progress:
             progress(len(keys) - len(first))
         return scores[place]
@@ -269,9 +276,21 @@ class Matcher:
         if self.model.pair_room is not None:
             beyond = np.maximum(sum(lengths) - self.model.pair_room, 0)
             self._count_cuts(int((beyond > 0).sum()), int(beyond.sum()))
-        for batch in batches_by_length(*lengths, *self.batch_limits()):
+        batches = batches_by_length(*lengths, *self.batch_limits())
+
+        def forward(batch: Ids) -> tuple[Ids, MatchOutput]:
             rows = query_rows[batch], document_rows[batch]
-            yield batch, self._forward(queries, documents, *rows, run)
+            return batch, self._forward(queries, documents, *rows, run)
+
+        # Whole outputs are large: none is computed before it is asked for.
+        yield from map(forward, batches) if run is None else self._side_by_side(forward, batches)
+
+    def _side_by_side(
+        self, forward: Callable[[Ids], tuple[Ids, MatchOutput]], batches: Sequence[Ids]
+    ) -> Iterator[tuple[Ids, MatchOutput]]:
+        """On a CPU, a transformer's batches run one per thread."""
+        threads = self._is_transformer and self.device.type == "cpu"
+        return in_threads(forward, batches) if threads else map(forward, batches)
 
     @staticmethod
     def _collect(
@@ -315,12 +334,15 @@ class Matcher:
             yield from self._outputs(queries, documents, *rows, self._only_scores)
             return
         lengths = queries.lengths[query_rows], documents.lengths[document_rows]
-        for batch in batches_by_document(*lengths, document_rows, *self.batch_limits()):
+
+        def forward(batch: Ids) -> tuple[Ids, MatchOutput]:
             with self.scoring():
                 query = encode_distinct(self.model, queries, query_rows[batch], self.device)
                 document = encode_distinct(self.model, documents, document_rows[batch], self.device)
-                scores = self.model.match(query, document).scores
-            yield batch, MatchOutput(scores)
+                return batch, MatchOutput(self.model.match(query, document).scores)
+
+        batches = batches_by_document(*lengths, document_rows, *self.batch_limits())
+        yield from self._side_by_side(forward, batches)
 
     def _only_scores(self, batch: PairBatch) -> MatchOutput:
         return MatchOutput(self.model.scores(batch))

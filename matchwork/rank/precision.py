@@ -25,10 +25,10 @@ class Int8Linear(nn.Module):
     """A linear layer whose products are of 8-bit numbers.
 
     `sample` are inputs as they usually are. One scale serves all inputs of a batch, so they are
-    first made alike. Most layers have columns that are always huge: these are moved and narrowed
-    as `sample` shows, for which the weights make up (Xiao et al., SmoothQuant, 2023). Layers that
-    narrow, at the end of a feed-forward network, have a few tokens that are huge instead: rows are
-    divided by their largest value, as they come. Weights take 7 bits:
+    first made alike: rows are divided by their largest value as they come. Before that, columns
+    that are always huge are moved and narrowed as `sample` shows, for which the weights make up
+    (Xiao et al., SmoothQuant, 2023); but not in layers that narrow, at the end of a feed-forward
+    network, where it is a few tokens that are huge. Weights take 7 bits:
     processors without VNNI add two products in 16 bits, which must not overflow.
     """
 
@@ -37,11 +37,10 @@ class Int8Linear(nn.Module):
         self.weight, self.bias = linear.weight, linear.bias
         weight = linear.weight.detach().float()
         bias = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
-        self.by_row = linear.in_features > linear.out_features
-        if not self.by_row:
+        self.evens_columns = linear.in_features <= linear.out_features
+        if self.evens_columns:
             centre = (sample.amax(dim=0) + sample.amin(dim=0)) / 2
-            spread = _largest(sample - centre, dim=0) / _largest(weight, dim=0)
-            width = spread.sqrt()
+            width = (_largest(sample - centre, dim=0) / _largest(weight, dim=0)).sqrt()
             bias, weight = bias + weight @ centre, weight * width
             self.factor, self.shift = 1 / width, -centre / width
         self.offset = bias
@@ -50,19 +49,17 @@ class Int8Linear(nn.Module):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch means to replace them, and has nothing yet
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-        self.packed = torch.ops.quantized.linear_prepack(rounded, None if self.by_row else bias)
+        self.packed = torch.ops.quantized.linear_prepack(rounded, None)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """As the layer it stands for, but for rounding."""
         if self.training:
             raise ConfigError("a matcher in int8 cannot learn; train it first, then round it")
-        product = torch.ops.quantized.linear_dynamic
-        if self.by_row:
-            sizes = _largest(inputs, dim=-1).unsqueeze(-1)
-            return torch.addcmul(self.offset, product(inputs / sizes, self.packed, False), sizes)
-        alike = torch.addcmul(self.shift, inputs, self.factor)
-        found: Tensor = product(alike, self.packed, False)
-        return found
+        if self.evens_columns:
+            inputs = torch.addcmul(self.shift, inputs, self.factor)
+        sizes = _largest(inputs, dim=-1).unsqueeze(-1)
+        products = torch.ops.quantized.linear_dynamic(inputs / sizes, self.packed, False)
+        return torch.addcmul(self.offset, products, sizes)
 
 
 def _largest(values: Tensor, dim: int) -> Tensor:
