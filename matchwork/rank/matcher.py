@@ -1,6 +1,6 @@
 """Tokenizer + model = a `Scorer`: text in, scores out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -14,17 +14,15 @@ from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput, ModelConfig
 from matchwork.rank import folder
 from matchwork.rank.calibration import AnyCalibration, Calibration
-from matchwork.rank.distinct import batches_by_document, encode_distinct, reads_once
 from matchwork.rank.index import MAX_BYTES, DocumentIndex
+from matchwork.rank.pair_rows import PairRows, Tokens
+from matchwork.rank.passes import Progress, collect, scores_only, whole_outputs
 from matchwork.rank.precision import Precision, reduce_precision, require_cpu
 from matchwork.rank.ranking import RowScores, rank
-from matchwork.rank.threads import in_threads
-from matchwork.text import CorpusStatistics, PairBatch, Token, Tokenizer, batches_by_length
-from matchwork.text.batch import DeviceTokens, Ids, TokenTable
+from matchwork.text import CorpusStatistics, Token, Tokenizer
+from matchwork.text.batch import Ids
 from matchwork.types import Document, Ranked, Scores, TextPair
 
-Progress = Callable[[int], None]
-Tokens = TokenTable | DeviceTokens
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
 # Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
 CPU_BATCH = (8_192, 256)
@@ -83,7 +81,8 @@ class Matcher:
         return self.model.config.num_classes
 
     @property
-    def _is_transformer(self) -> bool:
+    def is_transformer(self) -> bool:
+        """Whether one makes its vectors."""
         return isinstance(self.model.encoder, TransformerEncoder)
 
     def to(
@@ -103,14 +102,14 @@ class Matcher:
 
     def score(self, pairs: Iterable[TextPair], progress: Progress | None = None) -> Scores:
         """One score per (query, document) pair, in the order given; higher is better."""
-        return self._score_window(list(pairs), progress)
+        return self.score_rows(self.rows(list(pairs)), progress)
 
     def score_stream(
         self, pairs: Iterable[TextPair], window: int = WINDOW, progress: Progress | None = None
     ) -> Iterator[Scores]:
         """Scores of any number of pairs in constant memory, `window` pairs at a time."""
         for chunk in _windows(pairs, window):
-            yield self._score_window(chunk, progress)
+            yield self.score_rows(self.rows(chunk), progress)
 
     def rank(
         self, query: str, documents: Sequence[str | Document], top_k: int | None = None
@@ -151,18 +150,17 @@ class Matcher:
 
     def output(self, query: str, document: str) -> MatchOutput:
         """The model's whole output for one pair, evidence included."""
-        queries = self.tokenizer.encode([query], self.max_query_length)
-        documents = self.tokenizer.encode([document], self.max_document_length)
-        return self._forward(queries, documents, np.zeros(1, np.int64), np.zeros(1, np.int64))
+        (_, output), *_ = self.outputs([(query, document)])
+        return output
 
     def outputs(self, pairs: Sequence[TextPair]) -> Iterator[tuple[Ids, MatchOutput]]:
         """The model's whole output batch by batch, each with the positions of its pairs.
 
         Pairs of similar length go together, longest first.
         """
-        query_rows, queries = self.tokenize([q for q, _ in pairs], self.max_query_length)
-        document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
-        yield from self._outputs(queries, documents, query_rows, document_rows)
+        rows = self.rows(pairs)
+        self._count_beyond_room(rows)
+        yield from whole_outputs(self, rows)
 
     def by_row(self, queries: Sequence[str], documents: Sequence[str]) -> RowScores:
         """Scores pairs of these texts by their numbers; every distinct text is tokenised once."""
@@ -171,14 +169,14 @@ class Matcher:
 
         def score(query_numbers: Ids, document_numbers: Ids) -> Scores:
             rows = query_rows[query_numbers], document_rows[document_numbers]
-            return self.score_rows(query_tokens, document_tokens, *rows)
+            return self.score_rows(PairRows(query_tokens, document_tokens, *rows))
 
         return score
 
     def batch_limits(self) -> tuple[int, int]:
         """Most padded tokens and most pairs that are scored together."""
         tokens, pairs = CPU_BATCH
-        if self._is_transformer:
+        if self.is_transformer:
             tokens = TRANSFORMER_TOKENS
         if self.device.type == "cuda":
             size = torch.cuda.get_device_properties(self.device).total_memory
@@ -221,131 +219,41 @@ class Matcher:
         self._count_cuts(table.num_cut_texts, table.num_cut_tokens)
         return np.array(row_of, dtype=np.int64), table.to(self.device)
 
-    def _count_cuts(self, texts: int, tokens: int) -> None:
-        self.truncation = Truncation(self.truncation.texts + texts, self.truncation.tokens + tokens)
-
-    def _score_window(self, pairs: Sequence[TextPair], progress: Progress | None) -> Scores:
+    def rows(self, pairs: Sequence[TextPair]) -> PairRows:
+        """The tokens of these pairs."""
         query_rows, queries = self.tokenize([q for q, _ in pairs], self.max_query_length)
         document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
-        return self.score_rows(queries, documents, query_rows, document_rows, progress)
+        return PairRows(queries, documents, query_rows, document_rows)
 
-    def score_rows(
-        self,
-        queries: Tokens,
-        documents: Tokens,
-        query_rows: Ids,
-        document_rows: Ids,
-        progress: Progress | None = None,
-    ) -> Scores:
-        """Scores of rows that `tokenize` gave; every distinct pair once, wherever it occurs."""
-        keys = query_rows * len(documents.lengths) + document_rows
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        repeated = len(first) < len(keys)
-        rows = (
-            (query_rows[first], document_rows[first]) if repeated else (query_rows, document_rows)
-        )
+    def score_rows(self, rows: PairRows, progress: Progress | None = None) -> Scores:
+        """Scores of tokenised pairs; every distinct pair is read once, wherever it occurs."""
+        distinct, place = rows.distinct()
+        self._count_beyond_room(distinct)
         with self.scoring():  # once for all threads
-            scores = self._collect(self._scores(queries, documents, *rows), progress)
-        if not repeated:
-            return scores
-        if progress:
-            progress(len(keys) - len(first))
+            scores = collect(scores_only(self, distinct), progress)
+        if progress and len(distinct) < len(rows):
+            progress(len(rows) - len(distinct))
         return scores[place]
 
     def _classify_window(
         self, pairs: Sequence[TextPair], progress: Progress | None
     ) -> tuple[Scores, Scores]:
         if self.num_classes == 2:
-            scores = self._score_window(pairs, progress)
+            scores = self.score_rows(self.rows(pairs), progress)
             match = (self.calibration or Calibration()).probability(scores)
             return scores, np.stack([1 - match, match], axis=1)
-        table = self._collect(self.outputs(pairs), progress, _score_and_classes)
+        table = collect(self.outputs(pairs), progress, _score_and_classes)
         table = table.reshape(-1, 1 + self.num_classes)
         return table[:, 0], table[:, 1:]
 
-    def _outputs(
-        self,
-        queries: Tokens,
-        documents: Tokens,
-        query_rows: Ids,
-        document_rows: Ids,
-        run: Callable[[PairBatch], MatchOutput] | None = None,
-    ) -> Iterator[tuple[Ids, MatchOutput]]:
-        """As `run` gives them, which is the whole model unless said otherwise."""
-        lengths = queries.lengths[query_rows], documents.lengths[document_rows]
+    def _count_beyond_room(self, rows: PairRows) -> None:
+        """Pairs that are too long together are cut by the model."""
         if self.model.pair_room is not None:
-            beyond = np.maximum(sum(lengths) - self.model.pair_room, 0)
+            beyond = np.maximum(sum(rows.lengths) - self.model.pair_room, 0)
             self._count_cuts(int((beyond > 0).sum()), int(beyond.sum()))
-        batches = batches_by_length(*lengths, *self.batch_limits())
 
-        def forward(batch: Ids) -> tuple[Ids, MatchOutput]:
-            rows = query_rows[batch], document_rows[batch]
-            return batch, self._forward(queries, documents, *rows, run)
-
-        # Whole outputs are large: none is computed before it is asked for.
-        yield from map(forward, batches) if run is None else self._side_by_side(forward, batches)
-
-    def _side_by_side(
-        self, forward: Callable[[Ids], tuple[Ids, MatchOutput]], batches: Sequence[Ids]
-    ) -> Iterator[tuple[Ids, MatchOutput]]:
-        """On a CPU, a transformer's batches run one per thread."""
-        threads = self._is_transformer and self.device.type == "cpu"
-        return in_threads(forward, batches) if threads else map(forward, batches)
-
-    @staticmethod
-    def _collect(
-        outputs: Iterable[tuple[Ids, MatchOutput]],
-        progress: Progress | None = None,
-        read: Callable[[MatchOutput], torch.Tensor] = lambda output: output.scores,
-    ) -> Scores:
-        """What is read, in the order of the pairs; it leaves the device once, at the end."""
-        positions: list[Ids] = []
-        parts: list[torch.Tensor] = []
-        for batch, output in outputs:
-            positions.append(batch)
-            parts.append(read(output).double())
-            if progress:
-                progress(len(batch))
-        if not parts:
-            return np.empty(0)
-        found = torch.cat(parts).cpu().numpy()
-        ordered = np.empty_like(found)
-        ordered[np.concatenate(positions)] = found
-        return ordered
-
-    def _forward(
-        self,
-        queries: Tokens,
-        documents: Tokens,
-        query_rows: Ids,
-        document_rows: Ids,
-        run: Callable[[PairBatch], MatchOutput] | None = None,
-    ) -> MatchOutput:
-        batch = PairBatch(queries.gather(query_rows), documents.gather(document_rows))
-        with self.scoring():
-            return (run or self.model)(batch.to(self.device))
-
-    def _scores(
-        self, queries: Tokens, documents: Tokens, query_rows: Ids, document_rows: Ids
-    ) -> Iterator[tuple[Ids, MatchOutput]]:
-        """Scores without evidence; of a transformer that reads texts apart, each text once."""
-        if not reads_once(self.model):
-            rows = query_rows, document_rows
-            yield from self._outputs(queries, documents, *rows, self._only_scores)
-            return
-        lengths = queries.lengths[query_rows], documents.lengths[document_rows]
-
-        def forward(batch: Ids) -> tuple[Ids, MatchOutput]:
-            with self.scoring():
-                query = encode_distinct(self.model, queries, query_rows[batch], self.device)
-                document = encode_distinct(self.model, documents, document_rows[batch], self.device)
-                return batch, MatchOutput(self.model.match(query, document).scores)
-
-        batches = batches_by_document(*lengths, document_rows, *self.batch_limits())
-        yield from self._side_by_side(forward, batches)
-
-    def _only_scores(self, batch: PairBatch) -> MatchOutput:
-        return MatchOutput(self.model.scores(batch))
+    def _count_cuts(self, texts: int, tokens: int) -> None:
+        self.truncation = Truncation(self.truncation.texts + texts, self.truncation.tokens + tokens)
 
 
 def length_limits(

@@ -108,13 +108,13 @@ class Served:
                 raise Abandoned
 
         matcher.truncation = Truncation()
-        pairs = _joined(requests)
-        query_rows, queries = matcher.tokenize([q for q, _ in pairs], matcher.max_query_length)
-        rows, documents = matcher.tokenize([d for _, d in pairs], matcher.max_document_length)
-        scores = matcher.score_rows(queries, documents, query_rows, rows, stop_if_abandoned)
-        by_request = zip(_split(query_rows, requests), _split(rows, requests), strict=True)
+        rows = matcher.rows(_joined(requests))
+        scores = matcher.score_rows(rows, stop_if_abandoned)
+        by_request = zip(
+            _split(rows.query_rows, requests), _split(rows.document_rows, requests), strict=True
+        )
         num_tokens = [
-            int(queries.lengths[np.unique(asked)].sum() + documents.lengths[found].sum())
+            int(rows.queries.lengths[np.unique(asked)].sum() + rows.documents.lengths[found].sum())
             for asked, found in by_request
         ]
         cuts = [matcher.truncation]
