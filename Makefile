@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # The browser of the tests, where Debian's packages can be installed without asking anybody.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
-CHROMIUM := ($(APT) update && $(APT) install --yes --no-install-recommends chromium)
+CHROMIUM := (timeout 60 $(APT) update && timeout 240 $(APT) install --yes --no-install-recommends chromium)
 
 .PHONY: demo test lint bench results clean
 
