@@ -6,6 +6,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Modules are compiled when they are first imported, which few of those installed ever are, and
+# the outcome is kept, whatever the environment says: the tests start many processes.
+export PYTHONDONTWRITEBYTECODE :=
 # The browser of the tests, where Debian's packages can be installed without asking anybody.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
@@ -33,7 +36,6 @@ bench: $(READY)
 results: $(READY)
 	$(BIN)/matchwork results --write
 
-# Not compiled at once: of what is installed, few modules are ever imported.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Matchwork needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
