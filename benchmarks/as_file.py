@@ -3,7 +3,7 @@
 import json
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -53,3 +53,15 @@ def tell(name: str, given: Namespace, figures: Figures, purpose: str) -> None:
         print_figures(name, figures)
     if given.write:
         write_result(name, purpose, figures)
+
+
+def run_as_file(
+    name: str,
+    on_cpu: Callable[[bool], Figures],
+    on_gpu: Callable[[bool], Figures],
+    purposes: tuple[str, str],
+) -> None:
+    """Measure where it was asked for; `purposes` say what the figures of either machine are."""
+    given = read(options(purposes[0]))
+    figures = on_gpu(given.quick) if given.gpu else on_cpu(given.quick)
+    tell(name, given, figures, purposes[given.gpu])

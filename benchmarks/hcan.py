@@ -10,7 +10,7 @@ if not __package__:  # started as a file
 import torch
 from torch import Tensor, nn
 
-from benchmarks.as_file import CORES, options, read, tell, threads
+from benchmarks.as_file import CORES, run_as_file, threads
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
 from benchmarks.hcan_plain import PlainHCAN
@@ -142,9 +142,8 @@ def _shares(work: Work, repeats: int) -> Figures:
 
 def main() -> None:
     """`python benchmarks/hcan.py`: as a file of its own, it has options of its own."""
-    given = read(options(__doc__))
-    figures = on("cuda", given.quick) if given.gpu else run(given.quick)
-    tell("hcan", given, figures, GPU_PURPOSE if given.gpu else str(__doc__))
+    purposes = str(__doc__), GPU_PURPOSE
+    run_as_file("hcan", run, lambda quick: on("cuda", quick), purposes)
 
 
 if __name__ == "__main__":

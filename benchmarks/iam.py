@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import child
-from benchmarks.as_file import options, read, tell
+from benchmarks.as_file import run_as_file
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
@@ -219,9 +219,8 @@ def _rooms(numbers: tuple[int, int]) -> Figures:
 
 def main() -> None:
     """`python benchmarks/iam.py`: as a file of its own, it has options of its own."""
-    given = read(options(__doc__))
-    figures = on("cuda", given.quick) if given.gpu else run(given.quick)
-    tell("iam", given, figures, GPU_PURPOSE if given.gpu else str(__doc__))
+    purposes = str(__doc__), GPU_PURPOSE
+    run_as_file("iam", run, lambda quick: on("cuda", quick), purposes)
 
 
 if __name__ == "__main__":

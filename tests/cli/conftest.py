@@ -32,6 +32,22 @@ def matcher_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """`untrained(name, **settings)`: a folder of any model over the toy's training texts."""
+
+    def make(name: str, **settings: Any) -> Path:
+        torch.manual_seed(0)
+        tokenizer = WordTokenizer.fit(toy()["train"].texts)
+        encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=8)
+        entry = MODELS[name]
+        path = tmp_path_factory.mktemp(name) / "matcher"
+        Matcher(tokenizer, entry.model(entry.config(settings), encoder)).save(path)
+        return path
+
+    return make
+
+
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch) -> Call:
     """`call("rank", folder, ...)`: what the program would do, at a width of 100 letters."""

@@ -1,26 +1,13 @@
 """`matchwork explain` with ADDAX: who answered whom, and what all answers add up to."""
 
 import pytest
-import torch
-
-from matchwork.data import toy
-from matchwork.encode import WordEmbedding
-from matchwork.models import MODELS
-from matchwork.rank import Matcher
-from matchwork.text import WordTokenizer
 
 QUERY, DOCUMENT = "who wrote hamlet", "Hamlet was written by William Shakespeare."
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    torch.manual_seed(0)
-    tokenizer = WordTokenizer.fit(toy()["train"].texts)
-    encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=8)
-    entry = MODELS["addax"]
-    path = tmp_path_factory.mktemp("addax") / "matcher"
-    Matcher(tokenizer, entry.model(entry.config({"hash_dim": 12}), encoder)).save(path)
-    return path
+def folder(untrained):
+    return untrained("addax", hash_dim=12)
 
 
 def test_explain_prints_the_answers(call, folder):

@@ -1,26 +1,13 @@
 """`matchwork explain` with IAM: attention and jump of every answer word."""
 
 import pytest
-import torch
-
-from matchwork.data import toy
-from matchwork.encode import WordEmbedding
-from matchwork.models import MODELS
-from matchwork.rank import Matcher
-from matchwork.text import WordTokenizer
 
 QUERY, DOCUMENT = "who wrote hamlet", "Hamlet was written by William Shakespeare."
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    torch.manual_seed(0)
-    tokenizer = WordTokenizer.fit(toy()["train"].texts)
-    encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=8)
-    entry = MODELS["iam"]
-    path = tmp_path_factory.mktemp("iam") / "matcher"
-    Matcher(tokenizer, entry.model(entry.config({"units": 4}), encoder)).save(path)
-    return path
+def folder(untrained):
+    return untrained("iam", units=4)
 
 
 def test_explain_prints_attention_and_jump(call, folder):
