@@ -9,9 +9,12 @@ from torch import Tensor, nn
 from matchwork.config import later
 from matchwork.encode import plain_forward
 from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
+from matchwork.encode.by_length import in_passes
 from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
 from matchwork.text import Sequences
+
+_PASS_WORK = {"cpu": 3e8, "gpu": 3e11}  # multiplications done while one more pass is started
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,12 +162,25 @@ class TransformerEncoder(Encoder):
         """Vectors of all tokens; with `first`, at least those of the first."""
         mask = row.mask.clone()
         mask[:, 0] = True  # attention over nothing at all is not a number
-        with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
+
+        def run(rows: Tensor, longest: int) -> Tensor:
+            ids, seen = row.ids[rows, :longest], mask[rows, :longest]
+            given = {name: values[rows, :longest] for name, values in options.items()}
             if plain_forward.can_run(self.transformer):
-                return plain_forward.run(self.transformer, row.ids, mask, first, **options)
-            output = self.transformer(input_ids=row.ids, attention_mask=mask.long(), **options)
-        vectors: Tensor = output.last_hidden_state
-        return vectors
+                return plain_forward.run(self.transformer, ids, seen, first, **given)
+            output = self.transformer(input_ids=ids, attention_mask=seen.long(), **given)
+            vectors: Tensor = output.last_hidden_state
+            return vectors
+
+        with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
+            return in_passes(run, row.mask.sum(dim=1), row.ids.shape[1], self._pass_worth)
+
+    @property
+    def _pass_worth(self) -> int:
+        """Tokens that cost as much as starting one more pass through all layers."""
+        layers = sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
+        start = _PASS_WORK["cpu" if self.transformer.device.type == "cpu" else "gpu"]
+        return round(start / max(1, layers))
 
     def _by_token(
         self, vectors: Tensor, mask: Tensor, sequences: Sequences, frame: Tensor | None = None

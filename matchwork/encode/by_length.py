@@ -1,0 +1,48 @@
+"""Rows of very different lengths in several passes, so that little of the work is on padding."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+
+def pass_ends(lengths: Sequence[int], worth: int) -> list[int]:
+    """Where to cut rows, shortest first: each cut saves at least `worth` tokens of padding.
+
+    >>> pass_ends([3, 3, 4, 40], worth=10)
+    [3, 4]
+    """
+    ends, waiting = [], [(0, len(lengths))]
+    while waiting:
+        start, end = waiting.pop()
+        longest = lengths[end - 1] if end > start else 0
+        saved, cut = max(
+            (((cut - start) * (longest - lengths[cut - 1]), cut) for cut in range(start + 1, end)),
+            default=(0, end),
+        )
+        if saved >= max(1, worth):
+            waiting += [(cut, end), (start, cut)]
+        else:
+            ends.append(end)
+    return ends
+
+
+def in_passes(
+    run: Callable[[Tensor, int], Tensor], lengths: Tensor, width: int, worth: int
+) -> Tensor:
+    """What `run(rows, longest)` gives for rows of similar length, as if it had run once.
+
+    It gives (rows, tokens, dim), with `longest` tokens or fewer; the whole has at most `width`.
+    """
+    ordered, rows = lengths.sort(stable=True)
+    sizes = ordered.tolist()
+    ends = pass_ends(sizes, worth)
+    if len(ends) <= 1:
+        return run(torch.arange(len(lengths), device=lengths.device), width)
+    parts, start = [], 0
+    for end in ends:
+        parts.append(run(rows[start:end], max(1, sizes[end - 1])))
+        start = end
+    tokens = max(part.shape[1] for part in parts)
+    padded = [torch.nn.functional.pad(part, (0, 0, 0, tokens - part.shape[1])) for part in parts]
+    return torch.cat(padded)[rows.argsort()]
