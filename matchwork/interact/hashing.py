@@ -70,13 +70,8 @@ class HashingDenoiser(nn.Module):
             soft = torch.tanh(self.alpha * signal)
             hard = torch.where(signal >= 0, 1.0, -1.0).to(signal.dtype)
             restored = self.decode(soft)
-            return Hashed(
-                soft,
-                hard,
-                restored,
-                self._error(soft - hard, mask),
-                self._error(restored - vectors, mask),
-            )
+            errors = self._errors(mask, soft - hard, restored - vectors)
+            return Hashed(soft, hard, restored, *errors)
 
     def encode(self, vectors: Tensor) -> Tensor:
         """Values in (-1, 1), whose signs are the code."""
@@ -95,9 +90,12 @@ class HashingDenoiser(nn.Module):
         first, second, third = (layer.get_parameter("weight").mT for layer in self.encoder)
         return [third, second, first]
 
-    def _error(self, difference: Tensor, mask: Tensor) -> Tensor:
+    def _errors(self, mask: Tensor, *differences: Tensor) -> list[Tensor]:
         """Squares of the real tokens of every text, added up or averaged."""
-        squares = difference.square().sum(dim=-1).masked_fill(~mask, 0.0).sum(dim=-1)
+        real = mask.to(differences[0].dtype).unsqueeze(-2)
+        if self.reduction == "mean":
+            real = real / real.sum(dim=-1, keepdim=True).clamp_min(1)
+        sums = [(real @ each.square()).squeeze(-2).sum(dim=-1) for each in differences]
         if self.reduction == "sum":
-            return squares
-        return squares / (mask.sum(dim=-1).clamp_min(1) * difference.shape[-1])
+            return sums
+        return [total / each.shape[-1] for total, each in zip(sums, differences, strict=True)]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from matchwork.interact.masked import masked_softmax
 from matchwork.interact.small_linear import SPREAD, small_linear
@@ -59,22 +60,28 @@ class MagCell(nn.Module):
 
         Zero, not minus infinity: what the gates read is then the same however far texts are padded.
         """
-        length = scores.shape[-1]
         attended = attend(other, scores, mask)
-        element_gate = torch.sigmoid(scores @ self.weight[:length] + self.bias)
-        token_gate = torch.sigmoid(scores @ self.token_weight[:length] + self.token_bias)
-        p = token_gate.unsqueeze(-1)
+        element_gate, p = self._gates(scores)
         alike = p * attended * element_gate
         apart = (1 - p) * (own - attended) * (1 - element_gate)
         if hasattr(self, "transform"):
             vectors = self.output(self._highway(self.dropout(torch.cat([alike, apart], dim=-1))))
         else:
             vectors = self.dropout(alike + apart)
-        return MagOutput(vectors, element_gate, token_gate)
+        return MagOutput(vectors, element_gate, p.squeeze(-1))
+
+    def _gates(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+        """Of values (batch, own, dim) and of whole tokens (batch, own, 1), in one product."""
+        weights = torch.cat([self.weight, self.token_weight.unsqueeze(-1)], dim=1)
+        bias = torch.cat([self.bias, self.token_bias.view(1)])
+        fields = functional.linear(scores, weights[: scores.shape[-1]].mT, bias)
+        dim = len(self.bias)
+        of_values, of_tokens = torch.sigmoid(fields).split([dim, 1], dim=-1)
+        return of_values, of_tokens
 
     def _highway(self, joined: Tensor) -> Tensor:
         gate = torch.sigmoid(self.gate(joined))
-        return (1 - gate) * joined + gate * torch.relu(self.transform(joined))
+        return torch.lerp(joined.to(gate.dtype), torch.relu(self.transform(joined)), gate)
 
 
 def attend(other: Tensor, scores: Tensor, mask: Tensor) -> Tensor:

@@ -211,6 +211,7 @@ class ADDAX(MatchModel):
         if self.config.cells == "none":
             return (u, None), (v, None)
         scores = u @ v.mT  # 0 at padding, where the vectors are
+        u, v = u.to(scores.dtype), v.to(scores.dtype)  # once, in mixed precision
         if self.config.scale_scores:
             scores = scores / query.dim**0.5
         mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
