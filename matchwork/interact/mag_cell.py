@@ -75,9 +75,8 @@ class MagCell(nn.Module):
         weights = torch.cat([self.weight, self.token_weight.unsqueeze(-1)], dim=1)
         bias = torch.cat([self.bias, self.token_bias.view(1)])
         fields = functional.linear(scores, weights[: scores.shape[-1]].mT, bias)
-        dim = len(self.bias)
-        of_values, of_tokens = torch.sigmoid(fields).split([dim, 1], dim=-1)
-        return of_values, of_tokens
+        gates = torch.sigmoid(fields)
+        return gates[..., :-1], gates[..., -1:]
 
     def _highway(self, joined: Tensor) -> Tensor:
         gate = torch.sigmoid(self.gate(joined))
