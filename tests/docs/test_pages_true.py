@@ -145,6 +145,51 @@ def test_the_numbers_of_a_model_come_from_their_results(model):
         assert written == expected, recipe
 
 
+TRANSFORMER_TABLES = {
+    "WikiQA": ("wikiqa", "", ("AP", "RR")),
+    "TrecQA": ("trecqa", "", ("AP", "RR")),
+    "TrecQA, clean": ("trecqa", "clean", ("AP", "RR")),
+    "InsuranceQA V2, pools of 100": ("insuranceqa-v2", "", ("P@1", "RR")),
+    "InsuranceQA V2, pools of 500": ("insuranceqa-v2", "pool500", ("P@1", "RR")),
+}
+
+
+@pytest.mark.parametrize(
+    ("page", "models"),
+    [("addax", ("addax", "cross-encoder", "bi-encoder", "colbert")), ("iam", ("iam",))],
+)
+def test_numbers_by_data_set_come_from_their_results(page, models):
+    found = tables(ROOT / f"docs/models/{page}.md")
+    for heading, (data, condition, measures) in TRANSFORMER_TABLES.items():
+        seen = set()
+        for system, *written in found.get(heading, ()):
+            path = system.partition("(../../")[2].removesuffix(")")
+            if path:
+                seen.add(ROOT / path)
+                assert written == cells_of(ROOT / path, condition, measures), system
+        results = {
+            path for model in models for path in (ROOT / "results" / data).glob(f"{model}*.json")
+        }
+        shown = {
+            path for path in results if condition in by_condition(json.loads(path.read_text()))
+        }
+        assert seen == shown, f"{page}: {heading}"
+
+
+def cells_of(path, condition, measures):
+    """Mean and the paper's of each measure, the first fused with BM25, and the number of seeds."""
+    result = json.loads(path.read_text())
+    measured = by_condition(result)[condition]
+    fused = measured["systems"].get(f"BM25 + {result['model']}")
+    cells = []
+    for name in measures:
+        alone = measured["measures"][name]
+        cells.append(f"{alone['mean']:.4f}")
+        cells.append("–" if alone.get("paper") is None else f"{alone['paper']:.4f}")
+    cells.append(f"{fused[measures[0]]['mean']:.4f}" if fused else "–")
+    return [*cells, str(len(result["seeds"]))]
+
+
 HCAN_TABLES = {
     "TrecQA": ("AP", "RR"),
     "TwitterURL": ("macro-F1", "macro-PR-F1"),
