@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from matchwork.config import later
 from matchwork.encode import plain_forward
 from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
-from matchwork.encode.by_length import in_passes
+from matchwork.encode.by_length import distinct_rows, in_passes
 from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
 from matchwork.text import Sequences
@@ -99,7 +99,7 @@ class TransformerEncoder(Encoder):
         """Frame every text, run the transformer, set the frame apart, average words."""
         pieces, start = self._pieces(sequences), len(self.config.before)
         row = OneRow.of([self.config.before, pieces, self.config.after], self._padding)
-        vectors = self._run(row, {})
+        vectors = self._run_distinct(row)
         frame = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
         missing = max(0, start + pieces.mask.shape[1] - vectors.shape[1])  # of padding alone
         text = nn.functional.pad(vectors, (0, 0, 0, missing))[:, start:][:, : pieces.mask.shape[1]]
@@ -157,6 +157,13 @@ class TransformerEncoder(Encoder):
         columns = torch.arange(row.ids.shape[1], device=row.ids.device)
         second = (columns >= row.places[3][:, :1]) & row.mask
         return row, {"token_type_ids": second.long() * config.second_type}
+
+    def _run_distinct(self, row: OneRow) -> Tensor:
+        """The same of texts many of which are equal: a query stands beside all its candidates."""
+        first, same = distinct_rows(row.ids, row.mask)
+        if len(first) == len(same):
+            return self._run(row, {})
+        return self._run(OneRow(row.ids[first], row.mask[first], []), {})[same]
 
     def _run(self, row: OneRow, options: dict[str, Tensor], first: bool = False) -> Tensor:
         """Vectors of all tokens; with `first`, at least those of the first."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from matchwork.encode import TransformerConfig, TransformerEncoder, transformer
-from matchwork.encode.by_length import in_passes, pass_ends
+from matchwork.encode.by_length import distinct_rows, in_passes, pass_ends
 from matchwork.text import Sequences
 
 _LENGTHS = st.lists(st.integers(0, 60), min_size=1, max_size=40)
@@ -78,6 +78,33 @@ def test_a_transformer_reads_unequal_rows_as_it_reads_each_alone(
     torch.testing.assert_close(together, alone)
     for ours, theirs in zip(gradients(together), gradients(alone), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
+def test_rows_are_found_among_the_distinct_ones(kinds: list[int]) -> None:
+    ids = torch.tensor(kinds)[:, None].expand(-1, 3)
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    first, same = distinct_rows(ids, mask)
+    assert len(first) == len(set(kinds))
+    assert torch.equal(ids[first][same], ids)
+
+
+def test_a_shorter_text_is_another_even_where_padding_is_a_word() -> None:
+    ids, mask = torch.tensor([[7, 0], [7, 0]]), torch.tensor([[True, True], [True, False]])
+    assert len(distinct_rows(ids, mask)[0]) == 2
+
+
+def test_a_transformer_reads_equal_texts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    encoder = _tiny().train()
+    ids = torch.randint(4, 50, (2, 6))[[0, 1, 0, 0, 1]]
+    texts = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
+    passes = Mock(wraps=encoder.transformer.forward)
+    monkeypatch.setattr(encoder.transformer, "forward", passes)
+    vectors = encoder(texts).vectors
+    assert [len(call.kwargs["input_ids"]) for call in passes.call_args_list] == [2]
+    assert torch.equal(vectors, vectors[[0, 1]][[0, 1, 0, 0, 1]])
+    assert not torch.equal(vectors[0], vectors[1])
 
 
 def _tiny() -> TransformerEncoder:
