@@ -77,8 +77,8 @@ def test_the_ranking_is_nearly_the_same(folder, precision):
     matcher = mw.Matcher.pretrained(folder, precision=precision)
     found = matcher.score(pairs)
     assert not np.array_equal(found, exact)
-    assert spearmanr(found, exact).statistic > 0.8
-    assert np.abs(found - exact).max() < exact.std()
+    assert spearmanr(found, exact).statistic > 0.9
+    assert np.abs(found - exact).mean() < 0.25 * exact.std()
 
 
 def test_only_the_encoder_is_rounded_and_the_whole_matcher_is_saved(folder, tmp_path):
