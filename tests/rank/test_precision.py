@@ -75,7 +75,7 @@ def test_the_ranking_is_nearly_the_same(folder, precision):
     matcher = mw.Matcher.pretrained(folder, precision=precision)
     found = matcher.score(PAIRS)
     assert not np.array_equal(found, exact)
-    # Eight scores of a tiny random network, whose vocabulary differs from process to process.
+    # Eight scores of a tiny random network.
     assert spearmanr(found, exact).statistic > 0.8
     assert np.abs(found - exact).max() < exact.std()
 
