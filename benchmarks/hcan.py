@@ -28,7 +28,7 @@ Job = Callable[[], object]
 
 def run(quick: bool) -> Figures:
     """Full and ragged texts, beside packed and padded LSTMs of torch."""
-    with threads(CORES):
+    with threads(1 if quick else CORES):
         return on("cpu", quick)
 
 

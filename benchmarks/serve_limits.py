@@ -10,7 +10,7 @@ from benchmarks.figures import Figure, Figures, Target
 from benchmarks.load import serving
 
 SHARE, TIMES = 0.8, 3.0
-MEASURED, WARM = 10.0, 10.0  # seconds
+MEASURED, WARM, LOOK_EVERY = 10.0, 10.0, 1.0  # seconds
 FLAT = Target("ratio", "most", 1.05)
 NONE = Target("value", "most", 0)
 STEADY = Target("ratio", "most", 3.0)
@@ -25,7 +25,7 @@ def soak(model: str, bodies: Sequence[str], seconds: float) -> Figures:
         capacity = service.load(bodies, MEASURED, clients=32).rate
         with _Memory(service.process) as memory:
             load = service.load(bodies, seconds, rate=SHARE * capacity)
-    minute = max(1, min(60, len(memory.mib) // 3))
+    minute = max(1, min(round(60 / LOOK_EVERY), len(memory.mib) // 3))
     failed = len(load.answers) - load.count(200)
     return {
         "requests answered": _figure(load.rate, "requests/s", capacity, "capacity"),
@@ -56,7 +56,7 @@ def overload(model: str, bodies: Sequence[str], seconds: float = 30.0) -> Figure
 
 
 class _Memory:
-    """Resident memory of a process, once a second."""
+    """Resident memory of a process, looked at again and again."""
 
     def __init__(self, process: int) -> None:
         self.mib: list[float] = []
@@ -73,7 +73,7 @@ class _Memory:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._done.wait(1.0):
+        while not self._done.wait(LOOK_EVERY):
             self.mib.append(self._process.memory_info().rss / 2**20)
 
 

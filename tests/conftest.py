@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: small real matchers, quick and repeatable everywhere."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("shared_data"):
             item.add_marker(pytest.mark.skip(reason="MATCHWORK_DATA names no folder"))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: collecting garbage around it took up to half a test's time."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

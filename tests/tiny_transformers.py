@@ -15,16 +15,23 @@ TEXTS = [
     "what do pandas eat: bamboo, almost nothing but bamboo!",
     "air scatters short waves of light more than long ones",
 ]
+# Written down: training gives other pieces in every process, and scores with them.
+PIECES = """
+[PAD] [UNK] [CLS] [SEP] [MASK] ! , 4 8 9 : ? a b c d e f g h i k l m n o p q r s t u v w y
+##h ##o ##r ##t ##s ##a ##i ##e ##v ##y ##n ##m ##b ##g ##c ##l ##k ##p ##u ##w ##d ##f
+##8 ##4 ##9 ##re th ##es the wh ##te ##at ##am ##bo bam is lo mo sh wr wa ##st ##an ##in
+##et
+"""
 
 
 def bert_tokenizer() -> tokenizers.Tokenizer:
     """WordPiece; cut and padded by default, as the files of sentence encoders are."""
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    pieces = PIECES.split()
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    made = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    made.add_special_tokens(pieces[:5])
     made.normalizer = normalizers.BertNormalizer()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=80, special_tokens=special, show_progress=False)
-    made.train_from_iterator(TEXTS, trainer)
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )

@@ -7,8 +7,8 @@ Factorization, NeurIPS 2014): seconds on a corpus of a few million words.
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # linear algebra loads when vectors are learnt, which is rare
 from scipy import sparse
-from scipy.sparse.linalg import svds
 
 from matchwork.text import TokenTable
 
@@ -46,7 +46,7 @@ def learn_vectors(
     )
     rank = min(dim, vocab_size - 1)
     start = np.random.default_rng(seed).standard_normal(vocab_size).astype(np.float32)
-    left, values, _ = svds(matrix, k=rank, v0=start, solver="arpack", tol=1e-3)
+    left, values, _ = scipy.sparse.linalg.svds(matrix, k=rank, v0=start, solver="arpack", tol=1e-3)
     vectors = np.zeros((vocab_size, dim), dtype=np.float32)
     vectors[:, :rank] = left[:, ::-1] * np.sqrt(values[::-1])
     vectors[np.diff(matrix.indptr) == 0] = 0.0  # rounding noise, which scaling would blow up

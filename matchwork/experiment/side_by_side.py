@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +22,9 @@ KILLED = (
     "--resume to keep what is finished"
 )
 _EVERY = 0.2  # seconds between two looks at what the processes tell
-# Not forked: threads and GPUs that the parent has used would not survive that.
-_CONTEXT = get_context("spawn")
+# Not forked from this process: threads and GPUs that it has used would not survive that. Where
+# there are forks, they are of a server that has done nothing but import what the seeds need.
+_CONTEXT = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
 
 
 def train_side_by_side(
@@ -68,7 +69,8 @@ def processes(jobs: int, news: "SimpleQueue[Any] | None" = None) -> Iterator[Pro
 
     When the block fails, those under way end their seed and the others are not begun.
     """
-    with ProcessPoolExecutor(jobs, _CONTEXT, _begin, (news, jobs)) as pool:
+    _CONTEXT.set_forkserver_preload([__name__])
+    with ProcessPoolExecutor(jobs, _CONTEXT, _begin, (news, jobs, dict(os.environ))) as pool:
         try:
             yield pool
         except BaseException:
@@ -101,9 +103,10 @@ class _Reporter(Observer):
 _shared: dict[str, Any] = {}  # of a worker process: whom to tell, and the parcel opened last
 
 
-def _begin(news: "SimpleQueue[Any] | None", jobs: int) -> None:
+def _begin(news: "SimpleQueue[Any] | None", jobs: int, environment: Mapping[str, str]) -> None:
     import torch
 
+    os.environ.update(environment)  # the server may be older than a change of it
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
     _shared["observer"] = Observer() if news is None else _Reporter(news)
 

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression, minimize
+import scipy  # its optimizers load when a fit asks for them: scoring starts without
 from scipy.special import expit, log_softmax, softmax
 
 from matchwork.config import build, to_table
@@ -44,7 +44,9 @@ class Calibration:
             error = expit(logits) - targets
             return float(value.mean()), np.array([(error * scaled).mean(), error.mean()])
 
-        fitted = minimize(loss, np.array([1.0, 0.0]), jac=True, bounds=[(1e-3, None), (None, None)])
+        fitted = scipy.optimize.minimize(
+            loss, np.array([1.0, 0.0]), jac=True, bounds=[(1e-3, None), (None, None)]
+        )
         slope = float(fitted.x[0]) / spread
         return cls(slope, float(fitted.x[1]) - slope * centre)
 
@@ -82,7 +84,7 @@ class IsotonicCalibration:
         values, targets = np.asarray(scores, dtype=np.float64), _smoothed(labels)
         points, where, counts = np.unique(values, return_inverse=True, return_counts=True)
         means = np.bincount(where, targets) / counts
-        pools = isotonic_regression(means, weights=counts)
+        pools = scipy.optimize.isotonic_regression(means, weights=counts)
         starts = pools.blocks[:-1]
         centres = np.add.reduceat(points * counts, starts) / np.add.reduceat(counts, starts)
         # A mean of huge equal numbers may be off by a digit, and points must stay in order.
@@ -193,7 +195,8 @@ class ClassCalibration:
             slope = basis.T @ (np.exp(likely) - wanted) / len(values) + 2 * _RIDGE * lines
             return float(value), slope.ravel()
 
-        lines = minimize(loss, np.zeros(2 * num_classes), jac=True).x.reshape(2, num_classes)
+        fitted = scipy.optimize.minimize(loss, np.zeros(2 * num_classes), jac=True)
+        lines = fitted.x.reshape(2, num_classes)
         slopes = lines[0] / spread
         return cls(tuple(slopes.tolist()), tuple((lines[1] - slopes * centre).tolist()))
 

@@ -3,13 +3,11 @@
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from killed_runs import finish, kill, start, steps_kept, wait_for
 
 RECIPE = """
 [data]
@@ -21,15 +19,14 @@ dim = 8
 trainable = true
 [train]
 batch_size = 2
-max_epochs = 30
+max_epochs = 15
 learning_rate = 0.01
 checkpoint_seconds = 0
 accelerator = "cpu"
 [run]
 seeds = [1]
 """
-STEPS = 180
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+STEPS = 90
 
 
 def outcome(out: Path) -> tuple[bytes, bytes, object, object]:
@@ -44,60 +41,41 @@ def outcome(out: Path) -> tuple[bytes, bytes, object, object]:
     return weights, (seed / "matcher" / "calibration.json").read_bytes(), measured, history
 
 
-def run_whole_and_killed(recipe: Path, whole: Path, out: Path, moments: list[float]) -> list[int]:
-    script = Path(__file__).with_name("killed_again_and_again.py")
-    done = subprocess.run(
-        [sys.executable, script, recipe, whole, out, *map(str, moments)],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [int(line) for line in done.stdout.split()]
+def kill_again_and_again(recipe: Path, out: Path, moments: list[float]) -> list[int]:
+    """How many steps were kept after every kill.
 
+    A moment is in seconds, and counts by turns from the start of the process and from its first
+    checkpoint.
+    """
+    checkpoint, kept = out / "seed-1" / "training" / "last.ckpt", []
 
-def command(recipe: Path, out: Path, *more: str) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-m", "matchwork", "train", recipe, "--out", out, *more]
-    return subprocess.Popen(
-        [*map(str, arguments), "--quiet", "--results", str(out / "results")],
-        env=ENVIRONMENT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    def written() -> int:
+        return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
 
-
-def kill_command_in_training(recipe: Path, out: Path) -> None:
-    process = command(recipe, out)
-    try:
-        deadline = time.monotonic() + 60
-        while not (out / "seed-1" / "training" / "best.safetensors").exists():
-            assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-            time.sleep(0.005)
-    finally:
-        process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL and not (out / "result.json").exists()
+    for number, moment in enumerate(moments):
+        before = written()
+        process = start(recipe, out)
+        if number % 2:
+            wait_for(lambda before=before: written() != before, process)
+        time.sleep(moment)
+        kill(process)
+        kept.append(steps_kept(checkpoint))
+    return kept
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and forks as on Unix")
 def test_killed_runs_end_like_the_whole_one(tmp_path):
-    recipe = tmp_path / "tiny.toml"
+    recipe, whole, killed = (tmp_path / name for name in ("tiny.toml", "whole", "killed"))
     recipe.write_text(RECIPE)
+    began = time.monotonic()
+    finish(recipe, whole)
+    length = time.monotonic() - began  # a slow or busy machine is hit in the same places
     chance = random.Random(7)
-    moments = [chance.uniform(0.0, 0.1) for _ in range(8)]
-    kept = run_whole_and_killed(recipe, tmp_path / "whole", tmp_path / "killed", moments)
+    moments = [chance.uniform(0.0, 0.1) * length for _ in range(8)]
+    kept = kill_again_and_again(recipe, killed, moments)
     assert kept == sorted(kept), "a kill must not throw a run back"
     inside = {steps for steps in kept if 0 < steps < STEPS}
     assert len(inside) >= 2, f"the kills missed the training: {kept}"
-    expected = outcome(tmp_path / "whole")
-    assert outcome(tmp_path / "killed") == expected
-
-    kill_command_in_training(recipe, tmp_path / "command")
-    resumed = command(recipe, tmp_path / "command", "--resume")
-    _, message = resumed.communicate(timeout=60)
-    assert resumed.returncode == 0, message
-    assert outcome(tmp_path / "command") == expected
+    finish(recipe, killed)
+    assert outcome(killed) == outcome(whole)

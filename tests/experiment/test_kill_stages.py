@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from killed_runs import finish, kill, start, steps_kept, wait_for
 
 RECIPE = """
 [data]
@@ -48,24 +48,26 @@ def outcome(out: Path) -> tuple[bytes, Any]:
     return (out / "seed-1" / "matcher" / "model.safetensors").read_bytes(), kept
 
 
+def kill_inside(recipe: Path, out: Path, stage: str) -> int:
+    """How many steps of the stage are kept; 0 if it was over before the blow."""
+    training = out / "seed-1" / "training"
+    checkpoint = (training / "stages" / stage if stage else training) / "last.ckpt"
+    process = start(recipe, out)
+    wait_for(checkpoint.exists, process)
+    time.sleep(0.02)
+    kill(process)
+    return steps_kept(checkpoint)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and forks as on Unix")
 def test_a_run_killed_in_every_stage_ends_like_the_whole_one(tmp_path):
-    recipe = tmp_path / "tiny.toml"
+    recipe, *folders = (tmp_path / name for name in ("tiny.toml", "whole", "killed"))
     recipe.write_text(RECIPE)
-    script = Path(__file__).with_name("killed_in_stages.py")
-    folders = tmp_path / "whole", tmp_path / "killed"
-    done = subprocess.run(
-        [sys.executable, script, recipe, *folders, *STAGES, ""],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    kept = [int(line) for line in done.stdout.split()]
-    assert len(kept) == 4 and all(kept), f"the kills missed a stage: {kept}"
+    finish(recipe, folders[0])
+    kept = [kill_inside(recipe, folders[1], stage) for stage in (*STAGES, "")]
+    assert all(kept), f"the kills missed a stage: {kept}"
+    finish(recipe, folders[1])
     whole, killed = map(outcome, folders)
     assert killed == whole
     assert [stage["name"] for stage in whole[1]["stages"]] == STAGES

@@ -14,7 +14,11 @@ from matchwork.types import Document, Scorer
 
 Make = Callable[..., Matcher]
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
-same_fixture = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+SMALL = {"iam": {"units": 8, "hidden": 8}, "hcan": {"filters": 8, "hidden": 8}}
+# Every example is up to twelve pairs, each scored alone as well, for every model.
+few_examples = settings(
+    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 some_text = st.lists(
     st.sampled_from(["who", "wrote", "hamlet", "paris", "the", "unheard", "of", "x9"]), max_size=9
 ).map(" ".join)
@@ -46,13 +50,13 @@ class CountingTokenizer:
 
 @pytest.fixture(params=list(MODELS))
 def matcher(request: pytest.FixtureRequest, tiny_matcher: Make) -> Matcher:
-    made = tiny_matcher(request.param)
+    made = tiny_matcher(request.param, **SMALL.get(request.param.split("-")[0], {}))
     made.model.double()
     return made
 
 
 @given(pairs=st.lists(st.tuples(some_text, some_text), max_size=12))
-@same_fixture
+@few_examples
 def test_scores_are_those_of_each_pair_alone(matcher: Matcher, pairs: list) -> None:
     scores = matcher.score(pairs)
     assert scores.dtype == np.float64 and scores.shape == (len(pairs),)

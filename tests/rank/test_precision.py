@@ -71,7 +71,6 @@ def test_int8_weights_never_overflow():
 
 @pytest.mark.parametrize("precision", ["int8", "bf16"])
 def test_the_ranking_is_nearly_the_same(folder, precision):
-    # Many pairs: the vocabulary of this tiny random network differs from process to process.
     pairs = [(query, document) for query, _ in PAIRS for _, document in PAIRS]
     exact = mw.Matcher.pretrained(folder).score(pairs)
     matcher = mw.Matcher.pretrained(folder, precision=precision)
