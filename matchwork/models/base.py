@@ -71,6 +71,10 @@ class MatchOutput:
     penalty: Tensor | None = None
 
 
+FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
+"""How transformers are tuned, whatever stands on them."""
+
+
 class MatchModel(nn.Module, ABC):
     """Two encoded texts in, one score out. Subclass this, never another model.
 

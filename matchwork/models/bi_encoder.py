@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths
-from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 
 EPSILON = 1e-8
 
@@ -43,12 +43,10 @@ class BiEncoder(MatchModel):
     config: BiEncoderConfig
     matches_tokens: ClassVar[bool] = False
     training_defaults: ClassVar[dict[str, Any]] = {
+        **FINE_TUNING,
         "loss": "softmax",
         "negatives": "in-batch",
-        "optimizer": "adamw",
         "learning_rate": 2e-5,
-        "schedule": "linear",
-        "warmup": 0.1,
     }
 
     def __init__(self, config: BiEncoderConfig, encoder: Encoder) -> None:

@@ -16,7 +16,7 @@ from torch import nn
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyEvidence, LazyMapping, WordWeights, max_sim
-from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences
 
 
@@ -45,12 +45,10 @@ class ColBERT(MatchModel):
     Config: ClassVar[type[ModelConfig]] = ColBERTConfig
     config: ColBERTConfig
     training_defaults: ClassVar[dict[str, Any]] = {
+        **FINE_TUNING,
         "loss": "softmax",
         "negatives": "in-batch",
-        "optimizer": "adamw",
         "learning_rate": 2e-5,
-        "schedule": "linear",
-        "warmup": 0.1,
     }
 
     def __init__(self, config: ColBERTConfig, encoder: Encoder) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from matchwork.encode import Encoded, Encoder, TransformerEncoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyMapping, cosine
-from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import PairBatch, Sequences
 
 _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU}
@@ -45,12 +45,10 @@ class CrossEncoder(MatchModel):
     encoder: TransformerEncoder
     matches_tokens: ClassVar[bool] = False
     training_defaults: ClassVar[dict[str, Any]] = {
+        **FINE_TUNING,
         "loss": "cross-entropy",
         "negatives": "labelled",
-        "optimizer": "adamw",
         "learning_rate": 3e-5,
-        "schedule": "linear",
-        "warmup": 0.1,
         "max_epochs": 4,
     }
 
