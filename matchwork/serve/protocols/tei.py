@@ -75,7 +75,7 @@ def routes(service: Service) -> APIRouter:
         served = service.find(request.model)
         if request.truncation_direction.lower() == "left":
             raise Failure(Kind.INVALID, "truncation_direction: texts are only cut on the right")
-        service.check(request.query, request.texts)
+        service.check(request.query, request.texts, "text")
         lines, answer = await service.rank(served, request.query, request.texts, None)
         cut = answer.cut
         if cut.texts and not request.truncate:  # known only now: to look first is to read twice
