@@ -121,16 +121,20 @@ class Service:
         return Answer(scored.scores, likely, scored.num_tokens, scored.cut)
 
     async def rank(
-        self, served: Served, query: str, documents: Sequence[str], top_n: int | None
+        self, served: Served, query: str, documents: Sequence[str]
     ) -> tuple[list[Line], Answer]:
-        """The best documents, best first, without those below the threshold."""
+        """All documents, best first."""
         answer = await self.score(served, [(query, document) for document in documents])
         lines = [
             Line(index, float(answer.scores[index]), float(answer.probabilities[index]))
             for index in order(answer.scores).tolist()
         ]
+        return lines, answer
+
+    def keep(self, lines: Sequence[Line], top_n: int | None) -> list[Line]:
+        """The best of a ranking, without those below the threshold."""
         kept = [line for line in lines if line.probability >= self.settings.threshold]
-        return kept[:top_n], answer
+        return kept[:top_n]
 
     async def explain(self, served: Served, pairs: Sequence[TextPair]) -> list[Explanation]:
         """Why these pairs got their scores."""

@@ -70,7 +70,8 @@ def routes(service: Service) -> APIRouter:
         served = service.find(request.model)
         documents = [each if isinstance(each, str) else each.text for each in request.documents]
         service.check(request.query, documents)
-        lines, answer = await service.rank(served, request.query, documents, request.top_n)
+        ranking, answer = await service.rank(served, request.query, documents)
+        lines = service.keep(ranking, request.top_n)
         num_tokens, cut = answer.num_tokens, answer.cut
         response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
         return JinaResponse(
