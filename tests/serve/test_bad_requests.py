@@ -156,6 +156,16 @@ def test_numbers_of_options_are_finite(server):
         assert answer.status_code == 400 and set(answer.json()) == {"message"}
 
 
+def test_documents_that_are_neither_text_nor_object(server):
+    for document, match in (
+        ({"title": "fox"}, "documents.1.object.text: Field required"),
+        ({"text": None}, "documents.1.object.text: Input should be a valid string"),
+        (7, "documents.1.text: Input should be a valid string"),
+    ):
+        answer = server.post("/v1/rerank", body("/v1/rerank", documents=["fox", document]))
+        assert_refused("/v1/rerank", answer, (0, 422, 0), match)
+
+
 def test_left_truncation_is_refused(server):
     answer = server.post("/rerank", body("/rerank", truncation_direction="Left"))
     assert_refused("/rerank", answer, (0, 0, 422), "only cut on the right")

@@ -1,9 +1,9 @@
 """Jina's `POST /v1/rerank`, https://api.jina.ai/redoc."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Discriminator, Field, Tag
 
 from matchwork.serve.protocols.base import TRUNCATION_HEADER, StrictRoute, Style, Wire
 from matchwork.serve.service import Service
@@ -17,12 +17,22 @@ class TextDocument(Wire):
     text: str
 
 
+def _kind(document: object) -> str:
+    return "object" if isinstance(document, dict) else "text"
+
+
+# By kind, so that an error is about what was meant and not about the other.
+AnyDocument: TypeAlias = Annotated[
+    Annotated[str, Tag("text")] | Annotated[TextDocument, Tag("object")], Discriminator(_kind)
+]
+
+
 class JinaRequest(Wire):
     """What Jina's clients send."""
 
     model: str
     query: str
-    documents: list[str | TextDocument]
+    documents: list[AnyDocument]
     top_n: Annotated[int, Field(ge=1)] | None = None
     return_documents: bool = True
 
