@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from typing import NamedTuple
+from unicodedata import category
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def spans(
 ) -> list[Span]:
     """Words worth at least `threshold` times the strongest, in the order of the text.
 
-    Those with nothing but space between them are one span, as strong as its strongest word.
+    Those with nothing but space between them are one span, as strong as its strongest word;
+    punctuation by itself, which some models heed, tells a reader nothing and is none.
     `max_spans` keeps the strongest spans. Words that speak against the match are in none.
     """
     if not 0 <= threshold <= 1:
@@ -71,11 +73,16 @@ def spans(
         for word in words
         if word.value > 0 and word.value / largest >= threshold
     ]
-    found = _joined(kept, explanation.document)
+    text = explanation.document
+    found = [span for span in _joined(kept, text) if _has_a_word(text[span.start : span.end])]
     if max_spans is not None and len(found) > max_spans:
         strongest = order([span.score for span in found])[:max_spans]
         found = [found[place] for place in sorted(strongest.tolist())]
     return found
+
+
+def _has_a_word(text: str) -> bool:
+    return any(category(character)[0] not in "PZ" for character in text)
 
 
 def _joined(found: list[Span], text: str) -> list[Span]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matchwork.serve.process import serve as serve
     from matchwork.serve.settings import Settings as Settings
 
-if not all(map(find_spec, ("fastapi", "uvicorn", "prometheus_client"))):
+if not all(map(find_spec, ("fastapi", "uvicorn", "httptools", "prometheus_client"))):
     raise MissingExtraError("the service", "serve")
 
 # A process that only looks after workers, which load the matchers, stays small.

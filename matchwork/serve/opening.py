@@ -1,5 +1,6 @@
 """From what a command names to scorers: `FOLDER`, `NAME=FOLDER`, `bm25`, `minilm-maxsim`."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from matchwork.serve.served import Served
 
 BM25_NAME = "bm25"
+LOGGER = logging.getLogger("matchwork.serve")
 
 
 class Source(NamedTuple):
@@ -42,7 +44,7 @@ def open_source(source: Source, device: str = "auto", precision: "Precision" = "
         return Served(source.name, CandidateBM25())
     if _is_bm25_folder(Path(source.place)):
         return Served(source.name, BM25.load(source.place))
-    served = Served(source.name, _open_matcher(source.place, device, precision))
+    served = Served(source.name, _open_matcher(source, device, precision))
     try:
         served.score([[("a", "b")]], lambda: True)
     except (RuntimeError, DataError) as error:
@@ -60,12 +62,16 @@ def _is_bm25_folder(folder: Path) -> bool:
         return False
 
 
-def _open_matcher(place: str, device: str, precision: "Precision") -> "Matcher":
+def _open_matcher(source: Source, device: str, precision: "Precision") -> "Matcher":
     import torch
 
     from matchwork.rank import Matcher
 
-    matcher = Matcher.pretrained(place)
+    matcher = Matcher.pretrained(source.place)
+    if precision == "int8" and not matcher.is_transformer:
+        # The option is for all that are served, and those beside it may well be transformers.
+        LOGGER.warning("model %r keeps its 32 bits: int8 is for transformers", source.name)
+        precision = "32"
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() and precision != "int8" else "cpu"
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from matchwork.errors import ConfigError, MatchworkError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _BACKLOG = 2048
 _KEEP_ALIVE = 75  # seconds; longer than most clients keep a connection, so that they close it
+_LAST_CALL = 1.0  # seconds that a connection without a request stays open when the service stops
 _GRACE = 5  # seconds beyond the deadline that a request may take when the service stops
 _PATIENCE = 60  # seconds without a sign of life before a worker is replaced
 LOGGING: dict[str, Any] = {
@@ -106,6 +108,20 @@ class _Supervisor(Multiprocess):
             worker.child_conn.close()  # our copy of the worker's end: its death is then an end
         super().keep_subprocess_alive()
 
+    def terminate_all(self) -> None:
+        """Stop the workers; new clients are refused at once, not when the last one has finished."""
+        for listening in self.sockets:
+            listening.close()
+        super().terminate_all()
+
+
+class _Connection(HttpToolsProtocol):
+    """uvicorn's, but a request that is on its way when the service stops is answered, too."""
+
+    def shutdown(self) -> None:
+        """Close it once nothing is left to answer."""
+        self.loop.call_later(_LAST_CALL, super().shutdown)
+
 
 def _serve_alone(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
     config = _config(plan, plan.build())
@@ -130,6 +146,7 @@ def _serve_together(plan: Plan, listening: socket.socket, ready: Callable[[], No
 def _config(plan: Plan, app: Any, **more: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=_Connection,
         log_config=LOGGING,
         access_log=False,  # addresses may hold texts; the guard writes lines without them
         server_header=False,

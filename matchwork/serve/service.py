@@ -78,22 +78,39 @@ class Service:
             raise Failure(Kind.NO_MODEL, f"no model named {shown(name)}; {hint}")
         return self.scorers[name]
 
-    def check(self, query: str, documents: Sequence[str]) -> None:
-        """Refuse what is empty or beyond the limits."""
+    def check(self, query: str, documents: Sequence[str], noun: str = "document") -> None:
+        """Refuse what is empty or beyond the limits; `noun` is the protocol's for a document."""
+        self.check_query(query)
+        self.check_number(len(documents), f"{noun}s")
+        for place, document in enumerate(documents):
+            self.check_length(document, f"{noun} {place}")
+
+    def check_pairs(self, pairs: Sequence[TextPair]) -> None:
+        """The same for pairs of texts."""
+        self.check_number(len(pairs), "pairs")
+        for place, (query, document) in enumerate(pairs):
+            self.check_query(query, f"query of pair {place}")
+            self.check_length(document, f"document of pair {place}")
+
+    def check_query(self, query: str, name: str = "query") -> None:
+        """Refuse one that is empty or too long."""
         if not query:
-            raise Failure(Kind.EMPTY, "query must not be empty")
-        if not documents:
-            raise Failure(Kind.EMPTY, "documents must not be empty: give at least one text")
-        if len(documents) > self.settings.max_documents:
-            raise Failure(
-                Kind.TOO_MANY,
-                f"{len(documents)} documents are too many; at most {self.settings.max_documents}",
-            )
+            raise Failure(Kind.EMPTY, f"{name} must not be empty")
+        self.check_length(query, name)
+
+    def check_number(self, number: int, names: str) -> None:
+        """Refuse none, and too many."""
+        if not number:
+            raise Failure(Kind.EMPTY, f"{names} must not be empty: give at least one")
+        limit = self.settings.max_documents
+        if number > limit:
+            raise Failure(Kind.TOO_MANY, f"{number} {names} are too many; at most {limit}")
+
+    def check_length(self, text: str, name: str) -> None:
+        """Refuse a text that is too long."""
         limit = self.settings.max_chars
-        for place, length in enumerate(map(len, (query, *documents))):
-            if length > limit:
-                what = f"document {place - 1}" if place else "query"
-                raise Failure(Kind.TOO_LONG, f"{what} has {length} characters; at most {limit}")
+        if len(text) > limit:
+            raise Failure(Kind.TOO_LONG, f"{name} has {len(text)} characters; at most {limit}")
 
     async def score(self, served: Served, pairs: Sequence[TextPair]) -> Answer:
         """Scores of pairs that have been checked."""
@@ -104,16 +121,20 @@ class Service:
         return Answer(scored.scores, likely, scored.num_tokens, scored.cut)
 
     async def rank(
-        self, served: Served, query: str, documents: Sequence[str], top_n: int | None
+        self, served: Served, query: str, documents: Sequence[str]
     ) -> tuple[list[Line], Answer]:
-        """The best documents, best first, without those below the threshold."""
+        """All documents, best first."""
         answer = await self.score(served, [(query, document) for document in documents])
         lines = [
             Line(index, float(answer.scores[index]), float(answer.probabilities[index]))
             for index in order(answer.scores).tolist()
         ]
+        return lines, answer
+
+    def keep(self, lines: Sequence[Line], top_n: int | None) -> list[Line]:
+        """The best of a ranking, without those below the threshold."""
         kept = [line for line in lines if line.probability >= self.settings.threshold]
-        return kept[:top_n], answer
+        return kept[:top_n]
 
     async def explain(self, served: Served, pairs: Sequence[TextPair]) -> list[Explanation]:
         """Why these pairs got their scores."""

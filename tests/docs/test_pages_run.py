@@ -46,10 +46,10 @@ def parse(arguments: list[str]) -> None:
 
 
 def can_run(arguments: list[str]) -> bool:
-    """Not the demo, nothing that is to be filled in, no data that is not here."""
+    """Not the demo, nothing that never ends or is to be filled in, no data that is not here."""
     words = " ".join(arguments)
     elsewhere = (set(CATALOGUE) - {"toy"}) & set(re.split(r"[\s/=]", words))
-    return arguments[:1] not in (["demo"], ["results"]) and not (
+    return arguments[:1] not in (["demo"], ["results"], ["serve"]) and not (
         elsewhere or PLACEHOLDER.search(words) or (NO_MINILM and "minilm" in words)
     )
 

@@ -67,6 +67,17 @@ def test_pieces_are_put_together_and_punctuation_is_not():
     assert explanation.spans() == [Span(0, 7, 1.0), Span(9, 12, 0.9)]
 
 
+def test_punctuation_by_itself_is_no_span():
+    tokens = tuple(Token("x", place, place + 1) for place in (0, 1, 3, 4, 6, 8))
+    document = "a! .? 🦊 +"
+    found = weighed(document, [1.0, 0.9, 0.9, 0.9, 0.0, 0.9], tokens).spans(max_spans=2)
+    assert [document[span.start : span.end] for span in found] == ["a! .?", "+"]
+    apart = weighed(document, [1.0, 0.0, 0.9, 0.9, 0.9, 0.0], tokens).spans()
+    assert [document[span.start : span.end] for span in apart] == ["a", ".? 🦊"]
+    alone = weighed(document, [1.0, 0.0, 0.9, 0.9, 0.0, 0.0], tokens).spans(max_spans=2)
+    assert [document[span.start : span.end] for span in alone] == ["a"]
+
+
 def test_tokens_that_stand_nowhere_are_no_words():
     tokens = (Token("[CLS]", 0, 0), Token("fox", 0, 3), Token("[SEP]", 3, 3))
     assert weighed("fox", [5.0, 1.0, 5.0], tokens).spans() == [Span(0, 3, 1.0)]

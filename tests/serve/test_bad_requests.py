@@ -9,8 +9,13 @@ FIELDS = {"/v2/rerank": "message", "/v1/rerank": "detail", "/rerank": "error"}
 PATHS = pytest.mark.parametrize("path", FIELDS)
 
 
+def noun(path):
+    """The protocol's for a document."""
+    return "text" if path == "/rerank" else "document"
+
+
 def body(path, **changes):
-    texts = "texts" if path == "/rerank" else "documents"
+    texts = f"{noun(path)}s"
     table = {"model": "bag", "query": "fox", texts: ["a fox"]}
     documents = changes.pop("documents", None)
     return {**table, **({} if documents is None else {texts: documents}), **changes}
@@ -87,22 +92,25 @@ def test_a_huge_top_n_is_everything(server, path):
 
 @PATHS
 def test_nothing_to_rank(server, path):
-    assert_refused(path, server.post(path, body(path, documents=[])), (400, 422, 400), "empty")
-    assert_refused(path, server.post(path, body(path, query="")), (400, 422, 400), "empty")
+    answer = server.post(path, body(path, documents=[]))
+    assert_refused(path, answer, (400, 422, 400), f"{noun(path)}s must not be empty")
+    answer = server.post(path, body(path, query=""))
+    assert_refused(path, answer, (400, 422, 400), "query must not be empty")
 
 
 @PATHS
 def test_too_many_documents(server, path):
     texts = ["fox"] * (MAX_DOCUMENTS + 1)
     answer = server.post(path, body(path, documents=texts))
-    assert_refused(path, answer, (400, 422, 413), "1001 documents are too many; at most 1000")
+    match = f"1001 {noun(path)}s are too many; at most 1000"
+    assert_refused(path, answer, (400, 422, 413), match)
 
 
 @PATHS
 def test_too_long_a_text(server, path):
     for size in (MAX_CHARS + 1, 10_000_000):
         answer = server.post(path, body(path, documents=["fox", "x" * size]))
-        match = f"document 1 has {size} characters; at most {MAX_CHARS}"
+        match = f"{noun(path)} 1 has {size} characters; at most {MAX_CHARS}"
         assert_refused(path, answer, (400, 422, 413), match)
     answer = server.post(path, body(path, query="x" * (MAX_CHARS + 1)))
     assert_refused(path, answer, (400, 422, 413), "query has 20001 characters")
@@ -148,6 +156,16 @@ def test_numbers_of_options_are_finite(server):
         assert answer.status_code == 400 and set(answer.json()) == {"message"}
 
 
+def test_documents_that_are_neither_text_nor_object(server):
+    for document, match in (
+        ({"title": "fox"}, "documents.1.object.text: Field required"),
+        ({"text": None}, "documents.1.object.text: Input should be a valid string"),
+        (7, "documents.1.text: Input should be a valid string"),
+    ):
+        answer = server.post("/v1/rerank", body("/v1/rerank", documents=["fox", document]))
+        assert_refused("/v1/rerank", answer, (0, 422, 0), match)
+
+
 def test_left_truncation_is_refused(server):
     answer = server.post("/rerank", body("/rerank", truncation_direction="Left"))
     assert_refused("/rerank", answer, (0, 0, 422), "only cut on the right")
@@ -159,9 +177,27 @@ def test_our_own_paths(server):
     pairs = [{"query": "a", "document": "b"}] * (MAX_DOCUMENTS + 1)
     answer = server.post("/score", {"pairs": pairs})
     assert answer.json() == {"detail": "1001 pairs are too many; at most 1000"}
+    answer = server.post("/search", {"query": ""})
+    assert answer.json() == {"detail": "query must not be empty"}
     texts = {"query": "a " * 9000, "document": "b " * 9000}
     answer = server.post("/explain", texts)
     assert answer.status_code == 422 and "too many to explain" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"query": ""}, "query{} must not be empty"),
+        ({"query": "x" * (MAX_CHARS + 1)}, "query{} has 20001 characters; at most 20000"),
+        ({"document": "x" * (MAX_CHARS + 1)}, "document{} has 20001 characters; at most 20000"),
+    ],
+)
+def test_pairs_are_named_by_their_place(server, change, match):
+    pair = {"query": "fox", "document": "a fox"}
+    answer = server.post("/score", {"pairs": [pair, {**pair, **change}]})
+    assert (answer.status_code, answer.json()) == (422, {"detail": match.format(" of pair 1")})
+    answer = server.post("/explain", {**pair, **change})
+    assert (answer.status_code, answer.json()) == (422, {"detail": match.format("")})
 
 
 def test_texts_are_not_logged(server):

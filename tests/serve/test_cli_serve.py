@@ -93,14 +93,19 @@ def test_both_kinds_of_bm25(tmp_path):
     assert isinstance(open_source(Source("x", "BM25")).scorer, CandidateBM25)
 
 
+def test_int8_for_the_transformers_among_the_models(folders, bert_folder, caplog):
+    sources = Source("words", str(folders["bag"])), Source("pieces", f"{bert_folder}-maxsim")
+    opened = [open_source(source, "cpu", "int8") for source in sources]
+    assert [each.matcher.precision for each in opened] == ["32", "int8"]
+    assert caplog.messages == ["model 'words' keeps its 32 bits: int8 is for transformers"]
+
+
 def test_precision_and_device(folders):
     source = Source("bag", str(folders["bag"]))
     full, half = (open_source(source, "cpu", each) for each in ("32", "bf16"))
     pairs = [("a red fox", "the fox is red"), ("a red fox", "a whale")]
     exact, rough = (each.score([pairs], lambda: True)[0].scores for each in (full, half))
     assert rough == pytest.approx(exact, rel=0.05)
-    with pytest.raises(ConfigError, match="int8 is for transformers, and bag reads word"):
-        open_source(source, "cpu", "int8")
     with pytest.raises(ConfigError, match="no device 'warp'"):
         open_source(source, "warp")
     with pytest.raises(DataError, match="no transformer"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import cohere
 import httpx
 import pytest
+from server_process import MAX_DOCUMENT_TOKENS
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,6 +85,21 @@ def test_jina_in_langchain(server, question, ranking, monkeypatch):
         assert [each.page_content for each in found] == [texts[place] for place, _ in ranking[:3]]
         with pytest.raises(RuntimeError, match="no model named 'bagg'; did you mean"):
             rerank.rerank(texts, query, model="bagg")
+
+
+def test_tei_in_llama_index(server, question, ranking):
+    tei = pytest.importorskip("llama_index.postprocessor.tei_rerank")
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    query, texts = question
+    long = "zebra " * 2 * MAX_DOCUMENT_TOKENS  # which this client sends as it is
+    nodes = [NodeWithScore(node=TextNode(text=text)) for text in (*texts, long)]
+    rerank = tei.TextEmbeddingInference(base_url=server.url, top_n=len(nodes))
+    found = rerank.postprocess_nodes(nodes, query_str=query)
+    assert found[-1].text == long
+    assert [each.text for each in found[:-1]] == [texts[place] for place, _ in ranking]
+    relevances = [each.score for each in found[:-1]]
+    assert relevances == pytest.approx([relevance for _, relevance in ranking])
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")

@@ -81,12 +81,20 @@ def test_clients_that_leave_drop_their_work(slow):
     slow.wait_for("matchwork_batch_pairs_sum", batches + 1, **KEY)
 
 
+HALF_A_REQUEST = (
+    "POST /v1/rerank HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+    f"Authorization: {KEY['Authorization']}\r\nContent-Type: application/json\r\n\r\n{{"
+).encode()
+
+
+def connected(server):
+    host, port = server.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
 def test_half_a_body_is_not_waited_for(slow):
-    host, port = slow.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as client:
-        head = "POST /v1/rerank HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
-        head += f"Authorization: {KEY['Authorization']}\r\nContent-Type: application/json\r\n\r\n{{"
-        client.sendall(head.encode())
+    with connected(slow) as client:
+        client.sendall(HALF_A_REQUEST)
         assert client.recv(1000).startswith(b"HTTP/1.1 504")
 
 
@@ -104,9 +112,16 @@ def test_a_fault_is_not_explained_to_strangers(slow):
 def test_a_stopped_server_finishes_what_it_accepted():
     with running(*SLOW, '{"max_batch": 1, "deadline_ms": 20000}') as server:
         with ThreadPoolExecutor(12) as pool:
-            waits = [pool.submit(server.post, TEI, slowly(150)) for _ in range(12)]
+            waits = [pool.submit(server.post, TEI, slowly(2000))]  # which the others wait for
+            server.wait_for("matchwork_requests_in_flight", 2)
+            waits += [pool.submit(server.post, TEI, slowly(10)) for _ in range(11)]
             server.wait_for("matchwork_requests_in_flight", 13)
-            server.process.send_signal(signal.SIGTERM)
+            with connected(server) as late:
+                server.process.send_signal(signal.SIGTERM)
+                while "Shutting down" not in server.log():
+                    time.sleep(0.01)
+                late.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")  # as it was on its way
+                assert late.recv(1000).startswith(b"HTTP/1.1 200")
             answers = [each.result() for each in waits]
         assert [answer.status_code for answer in answers] == [200] * 12
         assert server.process.wait(20) == 0
@@ -131,7 +146,16 @@ def test_a_killed_worker_comes_back(folders):
         for _ in range(10):
             assert server.post("/v2/rerank", body).status_code == 200
         assert server.metric("matchwork_requests_total") >= counted + 10  # of both together
-        assert server.stop() == 0
+        with connected(server) as client:
+            client.sendall(HALF_A_REQUEST)
+            server.wait_for("matchwork_requests_in_flight", 2)
+            server.process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionRefusedError):  # at once, not when the last has finished
+                while time.monotonic() < end:
+                    connected(server).close()
+                    time.sleep(0.05)
+            assert server.process.poll() is None
+        assert server.process.wait(20) == 0
 
 
 def serving(parent):

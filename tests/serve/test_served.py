@@ -122,6 +122,7 @@ def test_a_threshold_leaves_documents_out():
     limit = everything[1]["relevance_score"]
     app = create_app([index], Settings(threshold=limit))
     assert ask(app, "/v2/rerank", _cohere(documents)).json()["results"] == everything[:2]
+    assert len(ask(app, "/rerank", {"query": "fox", "texts": documents}).json()) == 3
 
 
 @pytest.mark.parametrize("log_text", [False, True])

@@ -112,15 +112,18 @@ def test_tei_answers_as_documented(server, matcher, question):
 
 def test_long_texts_are_counted_or_refused(server):
     long = "fox " * (MAX_DOCUMENT_TOKENS + 5)
-    answer = server.post("/rerank", {"query": "fox", "texts": [long, "fox"]})
+    texts = {"query": "fox", "texts": [long, "fox"]}
+    answer = server.post("/rerank", {**texts, "truncate": False})
     assert answer.status_code == 413
     assert answer.json() == {
-        "error": "1 texts have 5 tokens more than the model reads; send truncate: true to cut them",
+        "error": "1 texts have 5 tokens more than the model reads; "
+        "leave truncate: false out to cut them",
         "error_type": "Validation",
     }
-    answer = server.post("/rerank", {"query": "fox", "texts": [long, "fox"], "truncate": True})
-    assert answer.status_code == 200
-    assert answer.headers["x-matchwork-truncated"] == "texts=1, tokens=5"
+    for open_or_cut in ({}, {"truncate": None}, {"truncate": True}):
+        answer = server.post("/rerank", {**texts, **open_or_cut})
+        assert answer.status_code == 200
+        assert answer.headers["x-matchwork-truncated"] == "texts=1, tokens=5"
     body = {"model": "bag", "query": "fox", "documents": [long]}
     warnings = server.post("/v2/rerank", body).json()["meta"]["warnings"]
     assert warnings == ["1 texts were too long and lost 5 tokens"]

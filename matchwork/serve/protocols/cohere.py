@@ -110,7 +110,8 @@ def routes(service: Service) -> APIRouter:
         documents = request.documents
         if request.max_tokens_per_doc is not None:
             documents = await to_thread(served.shorten, documents, request.max_tokens_per_doc)
-        lines, answer = await service.rank(served, request.query, documents, request.top_n)
+        ranking, answer = await service.rank(served, request.query, documents)
+        lines = service.keep(ranking, request.top_n)
         cut = answer.cut
         spans = await _spans(service, served, request, documents, lines)
         warning = f"{cut.texts} texts were too long and lost {cut.tokens} tokens"

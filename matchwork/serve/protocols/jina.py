@@ -1,9 +1,9 @@
 """Jina's `POST /v1/rerank`, https://api.jina.ai/redoc."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Discriminator, Field, Tag
 
 from matchwork.serve.protocols.base import TRUNCATION_HEADER, StrictRoute, Style, Wire
 from matchwork.serve.service import Service
@@ -17,12 +17,22 @@ class TextDocument(Wire):
     text: str
 
 
+def _kind(document: object) -> str:
+    return "object" if isinstance(document, dict) else "text"
+
+
+# By kind, so that an error is about what was meant and not about the other.
+AnyDocument: TypeAlias = Annotated[
+    Annotated[str, Tag("text")] | Annotated[TextDocument, Tag("object")], Discriminator(_kind)
+]
+
+
 class JinaRequest(Wire):
     """What Jina's clients send."""
 
     model: str
     query: str
-    documents: list[str | TextDocument]
+    documents: list[AnyDocument]
     top_n: Annotated[int, Field(ge=1)] | None = None
     return_documents: bool = True
 
@@ -70,7 +80,8 @@ def routes(service: Service) -> APIRouter:
         served = service.find(request.model)
         documents = [each if isinstance(each, str) else each.text for each in request.documents]
         service.check(request.query, documents)
-        lines, answer = await service.rank(served, request.query, documents, request.top_n)
+        ranking, answer = await service.rank(served, request.query, documents)
+        lines = service.keep(ranking, request.top_n)
         num_tokens, cut = answer.num_tokens, answer.cut
         response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
         return JinaResponse(

@@ -6,7 +6,6 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from matchwork.explain.titles import evidence_title
-from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.protocols.base import StrictRoute, Style, Wire
 from matchwork.serve.service import Service
 
@@ -67,13 +66,7 @@ def routes(service: Service) -> APIRouter:
         """Score pairs of texts."""
         served = service.find(request.model)
         pairs = [(pair.query, pair.document) for pair in request.pairs]
-        if not pairs:
-            raise Failure(Kind.EMPTY, "pairs must not be empty: give at least one")
-        for query, document in pairs:
-            service.check(query, [document])
-        if len(pairs) > service.settings.max_documents:
-            limit = service.settings.max_documents
-            raise Failure(Kind.TOO_MANY, f"{len(pairs)} pairs are too many; at most {limit}")
+        service.check_pairs(pairs)
         answer = await service.score(served, pairs)
         return ScoreResponse(
             model=served.name,
@@ -86,7 +79,8 @@ def routes(service: Service) -> APIRouter:
     async def explain_pair(request: ExplainRequest) -> dict[str, Any]:
         """Why a pair gets its score: tokens, tables, weights."""
         served = service.find(request.model)
-        service.check(request.query, [request.document])
+        service.check_query(request.query)
+        service.check_length(request.document, "document")
         (explanation,) = await service.explain(served, [(request.query, request.document)])
         names = (*explanation.tables, *explanation.weights)
         titles = {name: evidence_title(name) for name in names}

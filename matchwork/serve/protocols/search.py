@@ -41,7 +41,7 @@ def routes(service: Service) -> APIRouter:
     @router.post(PATH, responses=STYLE.documented)
     async def search_collection(request: SearchRequest) -> SearchResponse:
         """Find candidates in the loaded collection with BM25."""
-        service.check(request.query, [request.query])  # there are no documents to check yet
+        service.check_query(request.query)
         limit = service.settings.max_documents
         if request.top_k is not None and request.top_k > limit:
             raise Failure(Kind.TOO_MANY, f"top_k is {request.top_k}; at most {limit}")

@@ -1,6 +1,7 @@
 """`POST /rerank` of Hugging Face's text-embeddings-inference.
 
 It names no model: the first one served answers, unless `model`, which is ours, names another.
+Its clients count on every text in the answer, so that the service's threshold is not theirs.
 """
 
 from typing import Literal
@@ -16,11 +17,14 @@ PATH = "/rerank"
 
 
 class TEIRequest(Wire):
-    """What clients of text-embeddings-inference send; scores are probabilities unless raw."""
+    """What clients of text-embeddings-inference send; scores are probabilities unless raw.
+
+    Where `truncate` is left open, as clients mostly do, long texts are cut.
+    """
 
     query: str
     texts: list[str]
-    truncate: bool | None = False
+    truncate: bool | None = None
     truncation_direction: Literal["Left", "Right", "left", "right"] = "Right"
     raw_scores: bool = False
     return_text: bool = False
@@ -75,14 +79,14 @@ def routes(service: Service) -> APIRouter:
         served = service.find(request.model)
         if request.truncation_direction.lower() == "left":
             raise Failure(Kind.INVALID, "truncation_direction: texts are only cut on the right")
-        service.check(request.query, request.texts)
-        lines, answer = await service.rank(served, request.query, request.texts, None)
+        service.check(request.query, request.texts, "text")
+        lines, answer = await service.rank(served, request.query, request.texts)
         cut = answer.cut
-        if cut.texts and not request.truncate:  # known only now: to look first is to read twice
+        if cut.texts and request.truncate is False:  # known now: to look first is to read twice
             raise Failure(
                 Kind.TOO_LONG,
                 f"{cut.texts} texts have {cut.tokens} tokens more than the model reads; "
-                "send truncate: true to cut them",
+                "leave truncate: false out to cut them",
             )
         response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
         return [
