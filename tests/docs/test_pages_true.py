@@ -145,6 +145,19 @@ def test_the_numbers_of_a_model_come_from_their_results(model):
         assert written == expected, recipe
 
 
+def test_the_faithfulness_of_explanations_comes_from_its_json():
+    seen = set()
+    for matcher, evidence, *gains in tables(ROOT / "docs/explain.md")["Measured"]:
+        path = ROOT / matcher.partition("(../")[2].removesuffix(")")
+        seen.add(path)
+        found = json.loads(path.read_text())
+        assert evidence == found["evidence"].lower()
+        assert gains == [f"{found[kind]['gain']:+.4f}" for kind in ("deletion", "insertion")]
+        assert found["num_pairs"] == 200 and found["num_draws"] == 5
+        assert all(found[kind]["p"] < 0.0001 for kind in ("deletion", "insertion"))
+    assert seen == set((ROOT / "results/faithfulness").glob("*.json"))
+
+
 TRANSFORMER_TABLES = {
     "WikiQA": ("wikiqa", "", ("AP", "RR")),
     "TrecQA": ("trecqa", "", ("AP", "RR")),
