@@ -159,7 +159,12 @@ class TransformerEncoder(Encoder):
         return row, {"token_type_ids": second.long() * config.second_type}
 
     def _run_distinct(self, row: OneRow) -> Tensor:
-        """The same of texts many of which are equal: a query stands beside all its candidates."""
+        """The same of texts many of which are equal: a query stands beside all its candidates.
+
+        Only in training: who scores gives every text once.
+        """
+        if not torch.is_grad_enabled():
+            return self._run(row, {})
         first, same = distinct_rows(row.ids, row.mask)
         if len(first) == len(same):
             return self._run(row, {})
