@@ -107,7 +107,8 @@ def _begin(news: "SimpleQueue[Any] | None", jobs: int, environment: Mapping[str,
     import torch
 
     os.environ.update(environment)  # the server may be older than a change of it
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
     _shared["observer"] = Observer() if news is None else _Reporter(news)
 
 

@@ -12,7 +12,7 @@ from matchwork.rank.matcher import Matcher
 from matchwork.rank.measured import MeasuredSplit
 from matchwork.train.config import TrainConfig
 from matchwork.train.fitting import FitResult, fit
-from matchwork.train.module import OnEpoch
+from matchwork.train.keeper import OnEpoch
 from matchwork.train.samples import TrainingSet
 from matchwork.train.stage_settings import stage_configs
 from matchwork.train.stages import StagePlan

@@ -19,8 +19,9 @@ from matchwork.files import remove_leftovers, write_beside
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
+from matchwork.train.keeper import Keeper, OnEpoch, Validate
 from matchwork.train.loggers import LOG_EVERY, make_loggers
-from matchwork.train.module import Keeper, OnEpoch, TrainingModule, Validate
+from matchwork.train.module import TrainingModule
 from matchwork.train.quiet import quiet_lightning
 from matchwork.train.samples import TrainingSet
 from matchwork.train.settle import settle

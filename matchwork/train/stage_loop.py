@@ -19,8 +19,9 @@ from matchwork.errors import TrainingError
 from matchwork.files import remove_leftovers, write_beside
 from matchwork.models import Stage, StageBatch, Texts
 from matchwork.train.config import TrainConfig
+from matchwork.train.keeper import OnEpoch
 from matchwork.train.loggers import LOG_EVERY, make_loggers
-from matchwork.train.module import OnEpoch, not_finite
+from matchwork.train.module import not_finite
 from matchwork.train.optimizer import OPTIMIZERS, stepped_share
 from matchwork.train.quiet import quiet_lightning
 from matchwork.train.stage_file import state_of

@@ -1,6 +1,7 @@
 """Whatever ends a run, going on with it ends where the whole run would have ended."""
 
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from fragile_model import FragileModel, PowerCut, bad_gradient, ctrl_c, cut, fra
 
 from matchwork.errors import ConfigError, FolderError, TrainingError
 from matchwork.train import FitResult, TrainConfig, TrainingSet, fit, train
+from matchwork.train.state import save_checkpoint
 
 STEPS = 9  # three epochs of three batches
 EVERY_STEP = {"max_epochs": 3, "checkpoint_seconds": 0.0, "negatives": "replace"}
@@ -80,6 +82,22 @@ def test_many_cuts_with_any_optimizer(
         **EVERY_STEP, optimizer=optimizer, precision=precision, weight_decay=0.01, clip_norm=1.0
     )
     assert interrupted(words, samples, settings, tmp_path, [3, 2, 4]) == whole(settings)
+
+
+def test_saving_that_takes_long_is_seldom(words, samples, config, whole, tmp_path, monkeypatch):
+    saved = []
+
+    def slowly(folder, state, tensors, fingerprint):
+        saved.append(state.epoch)
+        save_checkpoint(folder, state, tensors, fingerprint)
+        time.sleep(0.3)
+
+    monkeypatch.setattr("matchwork.train.keeper.save_checkpoint", slowly)
+    settings = config(max_epochs=3)
+    expected = whole(settings)
+    assert saved == [1, 3]
+    # Cut in the third epoch: best weights of the second are there, its checkpoint is not.
+    assert interrupted(words, samples, settings, tmp_path, [8]) == expected
 
 
 def test_seldom_checkpoints_repeat_more_but_end_alike(words, samples, config, whole, tmp_path):
