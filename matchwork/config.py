@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, field, fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from matchwork.errors import ConfigError
 from matchwork.registry import did_you_mean
@@ -32,7 +32,7 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
         if key not in known:
             raise ConfigError(f"{where}: unknown key {key!r}; {did_you_mean(key, known)}")
     try:
-        return TypeAdapter(cls).validate_python(dict(values))
+        return TypeAdapter(cls).validate_python(_spelled(cls, values))
     except ConfigError as error:  # from the settings' own checks, which do not know the file
         raise ConfigError(f"{where}: {error}") from error
     except ValidationError as error:
@@ -42,6 +42,15 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
         if first["type"] == "missing":
             raise ConfigError(f"{where}: key {key!r} is missing") from error
         raise ConfigError(f"{where}: {key or 'value'} = {first['input']!r}: {message}") from error
+
+
+def _spelled(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same table with words where people write numbers: `precision = 32` means "32"."""
+    hints = get_type_hints(cls)
+    return {
+        key: str(value) if str(value) in get_args(hints[key]) else value
+        for key, value in values.items()
+    }
 
 
 def to_table(settings: object) -> dict[str, Any]:

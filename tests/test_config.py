@@ -18,6 +18,7 @@ class Settings:
     mode: Literal["fast", "slow"] = "fast"
     sizes: tuple[int, ...] = (1, 2)
     limit: int | None = None
+    bits: Literal["32", "16-mixed"] = "32"
 
     def __post_init__(self) -> None:
         if self.depth < 1:
@@ -33,6 +34,7 @@ class Settings:
         mode=st.sampled_from(["fast", "slow"]),
         sizes=st.lists(st.integers(), max_size=3).map(tuple),
         limit=st.none() | st.integers(),
+        bits=st.sampled_from(["32", "16-mixed"]),
     )
 )
 def test_settings_survive_json(settings: Settings) -> None:
@@ -43,15 +45,20 @@ def test_defaults_come_from_the_dataclass() -> None:
     assert build(Settings, {"name": "x"}, "test") == Settings(name="x")
 
 
+def test_a_number_may_stand_for_its_digits() -> None:
+    assert build(Settings, {"name": "x", "bits": 32}, "test").bits == "32"
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
         ({"name": "x", "dept": 3}, r"recipe \[a\]: unknown key 'dept'; did you mean 'depth'\?"),
-        ({"name": "x", "zzz": 3}, r"unknown key 'zzz'; known: depth, limit"),
+        ({"name": "x", "zzz": 3}, r"unknown key 'zzz'; known: bits, depth, limit"),
         ({}, r"recipe \[a\]: key 'name' is missing"),
         ({"name": "x", "depth": "deep"}, r"recipe \[a\]: depth = 'deep': .*integer"),
         ({"name": "x", "depth": 2.5}, r"depth = 2\.5: .*integer"),
         ({"name": "x", "mode": "medium"}, r"mode = 'medium': .*'fast' or 'slow'"),
+        ({"name": "x", "bits": 16}, r"bits = 16: .*'32' or '16-mixed'"),
         ({"name": "x", "sizes": [1, "b"]}, r"sizes\.1 = 'b'"),
         ({"name": "x", "depth": 0}, r"depth must be at least 1, got 0"),
     ],
