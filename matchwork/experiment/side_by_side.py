@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_all_start_methods, get_context, parent_process
-from multiprocessing.connection import wait as wait_for
+from functools import partial
+from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any
 
 from matchwork.errors import TrainingError
 from matchwork.experiment.observer import Observer
 from matchwork.experiment.prepare import Prepared
 from matchwork.experiment.train_seed import train_seed
+from matchwork.orphans import when_parent_ends
 
 KILLED = (
     "the process of a seed was killed, perhaps for want of memory; try fewer --jobs, with "
@@ -108,22 +108,12 @@ _shared: dict[str, Any] = {}  # of a worker process: whom to tell, and the parce
 def _begin(news: "SimpleQueue[Any] | None", jobs: int, environment: Mapping[str, str]) -> None:
     import torch
 
-    Thread(target=_end_with_parent, daemon=True).start()
+    # Files are whole at any moment, and the last checkpoint is there to go on from.
+    when_parent_ends(partial(os._exit, 1))
     os.environ.update(environment)  # the server may be older than a change of it
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
     _shared["observer"] = Observer() if news is None else _Reporter(news)
-
-
-def _end_with_parent() -> None:
-    """End when the process that asked for the seed has ended, be it killed.
-
-    Files are whole at any moment, and the last checkpoint is there to go on from.
-    """
-    parent = parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os._exit(1)
 
 
 def train_packed(parcel: Path, seed: int, folder: Path, resume: bool) -> None:

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from matchwork.errors import ConfigError, MatchworkError
+from matchwork.orphans import when_parent_ends
 from matchwork.serve.metrics import FOLDER_VARIABLE
 from matchwork.serve.opening import Source, open_source
 from matchwork.serve.settings import Settings
@@ -66,7 +67,12 @@ class Plan:
         return create_app(opened, self.settings, texts)
 
     def build_in_worker(self) -> "FastAPI":
-        """The same; a worker that cannot start ends all, where others would be tried for ever."""
+        """The same; a worker that cannot start ends all, where others would be tried for ever.
+
+        When there is nobody left to replace workers, they finish what they have, and the port is
+        free for the next service.
+        """
+        when_parent_ends(partial(os.kill, os.getpid(), signal.SIGTERM))
         try:
             return self.build()
         except MatchworkError as error:

@@ -18,11 +18,11 @@ import torch
 PATIENCE = 60  # seconds
 
 
-def start(recipe: Path, out: Path) -> BaseProcess:
+def start(recipe: Path, out: Path, *options: str) -> BaseProcess:
     """Begin the run, or go on with it."""
     forks = get_context("forkserver")
     forks.set_forkserver_preload(["matchwork.experiment.side_by_side"])
-    process = forks.Process(target=_train, args=(recipe, out))
+    process = forks.Process(target=_train, args=(recipe, out, *options))
     process.start()
     return process
 
@@ -54,14 +54,14 @@ def steps_kept(checkpoint: Path) -> int:
     return int(torch.load(checkpoint, weights_only=True)["state"]["step"])
 
 
-def _train(recipe: Path, out: Path) -> None:
+def _train(recipe: Path, out: Path, *options: str) -> None:
     from typer.testing import CliRunner
 
     from matchwork.cli.main import app
 
     torch.set_num_threads(1)
     os.environ["MATCHWORK_STAGE_CACHE"] = str(out / "cache")  # nothing is taken from another run
-    command = ["train", recipe, "--out", out, "--results", out / "results", "--quiet"]
+    command = ["train", recipe, "--out", out, "--results", out / "results", "--quiet", *options]
     if out.exists():
         command.append("--resume")
     done = CliRunner().invoke(app, [str(word) for word in command])

@@ -3,13 +3,11 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from multiprocessing import active_children
 
 import psutil
 import pytest
+from killed_runs import kill, start, wait_for
 
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.experiment import Observer, load_recipe, run_recipe
@@ -62,26 +60,15 @@ def test_a_killed_process_is_told(write_recipe, tmp_path):
     assert not (out / "result.json").exists()
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_nobody_trains_on_for_a_command_that_was_killed(write_recipe, tmp_path, how):
+def test_nobody_trains_on_for_a_command_that_was_killed(write_recipe, tmp_path):
     recipe = write_recipe(write_recipe().read_text().replace("max_epochs = 3", "max_epochs = 9999"))
-    out = tmp_path / "out"
-    options = ["--jobs", "2", "--out", str(out), "--quiet"]
-    command = subprocess.Popen([sys.executable, "-m", "matchwork", "train", str(recipe), *options])
-    try:
-        wait_until(lambda: len(list(out.glob("seed-*/training/history.csv"))) == len(SEEDS))
-        helpers = psutil.Process(command.pid).children(recursive=True)
-    finally:
-        command.send_signal(how)
-    assert command.wait() == -how and len(helpers) > len(SEEDS)
-    wait_until(lambda: not psutil.wait_procs(helpers, timeout=0.1)[1])
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    command = start(recipe, tmp_path / "out", "--jobs", "2")
+    histories = (tmp_path / "out").glob
+    wait_for(lambda: len(list(histories("seed-*/training/history.csv"))) == len(SEEDS), command)
+    helpers = psutil.Process(command.pid).children(recursive=True)
+    kill(command)
+    gone, left = psutil.wait_procs(helpers, timeout=60)
+    assert len(gone) > len(SEEDS) and not left
 
 
 class Killer(Listener):

@@ -129,14 +129,21 @@ def test_a_stopped_server_finishes_what_it_accepted():
             server.get("/health")
 
 
+def test_workers_do_not_outlive_who_replaces_them(folders):
+    with running(*PROGRAM, folders["bag"], "--workers", 2) as server:
+        workers = started(server, 2)
+        server.process.kill()
+        gone, left = psutil.wait_procs(workers, timeout=20)
+        assert len(gone) == 2 and not left
+        with pytest.raises(httpx.ConnectError):
+            server.get("/health")
+
+
 def test_a_killed_worker_comes_back(folders):
     with running(*PROGRAM, folders["bag"], "--workers", 2, "--deadline-ms", 60_000) as server:
         parent = psutil.Process(server.process.pid)
+        workers = started(server, 2)
         end = time.monotonic() + 60
-        while server.log().count("Application startup complete") < 2:
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        workers = serving(parent)
         workers[0].kill()
         while workers[0] in (now := serving(parent)) or len(now) < 2:
             assert time.monotonic() < end, "the worker did not come back"
@@ -156,6 +163,15 @@ def test_a_killed_worker_comes_back(folders):
                     time.sleep(0.05)
             assert server.process.poll() is None
         assert server.process.wait(20) == 0
+
+
+def started(server, number):
+    """So many workers, each of which has said that it is ready."""
+    end = time.monotonic() + 60
+    while server.log().count("Application startup complete") < number:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return serving(psutil.Process(server.process.pid))
 
 
 def serving(parent):
