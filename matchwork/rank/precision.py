@@ -25,12 +25,13 @@ _SAMPLE = (8, 64)  # texts and pieces that show what the inputs of a layer are l
 class Int8Linear(nn.Module):
     """A linear layer whose products are of 8-bit numbers.
 
-    `sample` are inputs as they usually are. One scale serves all inputs of a batch, so they are
-    first made alike: rows are divided by their largest value as they come. Before that, columns
-    that are always huge are moved and narrowed as `sample` shows, for which the weights make up
-    (Xiao et al., SmoothQuant, 2023); but not in layers that narrow, at the end of a feed-forward
-    network, where it is a few tokens that are huge. Weights take 7 bits:
-    processors without VNNI add two products in 16 bits, which must not overflow.
+    One scale serves all inputs of a batch, so they are first made alike. Columns that are always
+    huge are moved and narrowed as `sample`, inputs as they usually are, shows, for which the
+    weights make up (Xiao et al., SmoothQuant, 2023); but not in layers that narrow, at the end of
+    a feed-forward network, where it is a few tokens that are huge. Rows are divided by their
+    largest value as they come; but not in layers that widen, where a norm has just evened them,
+    and which would take longest to multiply by it again. Weights take 7 bits: processors without
+    VNNI add two products in 16 bits, which must not overflow.
     """
 
     def __init__(self, linear: nn.Linear, sample: Tensor) -> None:
@@ -39,18 +40,20 @@ class Int8Linear(nn.Module):
         weight = linear.weight.detach().float()
         bias = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
         self.evens_columns = linear.in_features <= linear.out_features
+        evens_rows = linear.in_features >= linear.out_features
         if self.evens_columns:
             centre = (sample.amax(dim=0) + sample.amin(dim=0)) / 2
             width = (_largest(sample - centre, dim=0) / _largest(weight, dim=0)).sqrt()
             bias, weight = bias + weight @ centre, weight * width
             self.factor, self.shift = 1 / width, -centre / width
-        self.offset = bias
+        self.offset = bias if evens_rows else None
         scales = _largest(weight, dim=1).double() / _LARGEST
         zeros = torch.zeros_like(scales, dtype=torch.int64)
         with warnings.catch_warnings(), _fastest_engine():
             warnings.simplefilter("ignore")  # PyTorch means to replace them, and has nothing yet
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-            self.packed = torch.ops.quantized.linear_prepack(rounded, None)
+            added = None if evens_rows else bias
+            self.packed = torch.ops.quantized.linear_prepack(rounded, added)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """As the layer it stands for, but for rounding."""
@@ -58,9 +61,14 @@ class Int8Linear(nn.Module):
             raise ConfigError("a matcher in int8 cannot learn; train it first, then round it")
         if self.evens_columns:
             inputs = torch.addcmul(self.shift, inputs, self.factor)
+        if self.offset is None:
+            return self._product(inputs)
         sizes = _largest(inputs, dim=-1).unsqueeze(-1)
-        products = torch.ops.quantized.linear_dynamic(inputs / sizes, self.packed, False)
-        return torch.addcmul(self.offset, products, sizes)
+        return torch.addcmul(self.offset, self._product(inputs / sizes), sizes)
+
+    def _product(self, inputs: Tensor) -> Tensor:
+        product: Tensor = torch.ops.quantized.linear_dynamic(inputs, self.packed, False)
+        return product
 
 
 @contextmanager

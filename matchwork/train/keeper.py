@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import lightning.pytorch as pl
 import torch
 from safetensors.torch import save as to_safetensors
+from torch import Tensor
 
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
@@ -46,6 +47,7 @@ class Keeper(pl.callbacks.Checkpoint):
         self.dev_loss = dev_loss
         self._epoch_began = self._saved_at = time.monotonic()
         self._saving = 0.0  # seconds that the last checkpoint took
+        self._best: dict[str, Tensor] | None = None  # not yet written
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
@@ -71,10 +73,7 @@ class Keeper(pl.callbacks.Checkpoint):
             self._checkpoint(trainer, pl_module)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        """Dev measure, best weights, history, checkpoint; in this order.
-
-        A checkpoint may be older than the best weights: the same epochs then give them again.
-        """
+        """Dev measure, history, checkpoint; in this order."""
         state: TrainState = pl_module.state
         self._require_finite(pl_module)
         record: dict[str, float] = {
@@ -93,8 +92,8 @@ class Keeper(pl.callbacks.Checkpoint):
         state.epoch, state.batch, state.loss_sum = state.epoch + 1, 0, 0.0
         if trainer.is_global_zero:
             if improved:
-                with write_beside(self.folder / BEST, "wb") as stream:
-                    stream.write(to_safetensors(trained_tensors(pl_module.model)))
+                kept = trained_tensors(pl_module.model)
+                self._best = {name: tensor.clone() for name, tensor in kept.items()}
             save_history(self.folder, state.history)
         self._log(trainer, record, state.step)
         trainer.should_stop = state.finished(self.config)
@@ -137,7 +136,12 @@ class Keeper(pl.callbacks.Checkpoint):
         return since >= min(self.config.checkpoint_seconds, _WORK_PER_SAVING * self._saving)
 
     def _checkpoint(self, trainer: pl.Trainer, pl_module: Any) -> None:
+        """Write the best weights, then the state that knows of them."""
         began = time.monotonic()
+        if self._best is not None:
+            with write_beside(self.folder / BEST, "wb") as stream:
+                stream.write(to_safetensors(self._best))
+            self._best = None
         if trainer.is_global_zero:
             tensors = pl_module.checkpoint_tensors()
             save_checkpoint(self.folder, pl_module.state, tensors, self.fingerprint)

@@ -96,7 +96,7 @@ def test_saving_that_takes_long_is_seldom(words, samples, config, whole, tmp_pat
     settings = config(max_epochs=3)
     expected = whole(settings)
     assert saved == [1, 3]
-    # Cut in the third epoch: best weights of the second are there, its checkpoint is not.
+    # Cut in the third epoch: there is a checkpoint of the first.
     assert interrupted(words, samples, settings, tmp_path, [8]) == expected
 
 
