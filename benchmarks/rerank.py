@@ -43,7 +43,7 @@ def run(quick: bool) -> Figures:
 
     data = toy() if quick else load("wikiqa" if has_wikiqa() else "pydocs")
     cores, steps, repeats, num_queries, num_documents = (
-        (1, 1, 1, 2, 6) if quick else (CORES, STEPS, 3, QUERIES, DOCUMENTS)
+        (1, 1, 1, 2, 6) if quick else (CORES, STEPS, 5, QUERIES, DOCUMENTS)
     )
     documents, queries = passages(data, num_documents), list(data["test"].queries.values())
     queries = queries[:: len(queries) // num_queries][:num_queries]

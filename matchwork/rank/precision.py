@@ -1,8 +1,7 @@
 """Fewer bits for a matcher that only scores: faster, with nearly the same ranking."""
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import torch
@@ -49,11 +48,11 @@ class Int8Linear(nn.Module):
         self.offset = bias if evens_rows else None
         scales = _largest(weight, dim=1).double() / _LARGEST
         zeros = torch.zeros_like(scales, dtype=torch.int64)
-        with warnings.catch_warnings(), _fastest_engine():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch means to replace them, and has nothing yet
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-            added = None if evens_rows else bias
-            self.packed = torch.ops.quantized.linear_prepack(rounded, added)
+        added = None if evens_rows else bias
+        self.packed = torch.ops.quantized.linear_prepack(rounded, added)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """As the layer it stands for, but for rounding."""
@@ -69,18 +68,6 @@ class Int8Linear(nn.Module):
     def _product(self, inputs: Tensor) -> Tensor:
         product: Tensor = torch.ops.quantized.linear_dynamic(inputs, self.packed, False)
         return product
-
-
-@contextmanager
-def _fastest_engine() -> Iterator[None]:
-    """Weights packed here are multiplied by oneDNN, which PyTorch takes with VNNI only."""
-    engines, usual = torch.backends.quantized, torch.backends.quantized.engine
-    if "onednn" in engines.supported_engines:
-        engines.engine = "onednn"
-    try:
-        yield
-    finally:
-        engines.engine = usual
 
 
 def _largest(values: Tensor, dim: int) -> Tensor:
