@@ -17,7 +17,7 @@ from matchwork.errors import TrainingError
 from matchwork.experiment.observer import Observer
 from matchwork.experiment.prepare import Prepared
 from matchwork.experiment.train_seed import train_seed
-from matchwork.orphans import when_parent_ends
+from matchwork.processes import share_cores, when_parent_ends
 
 KILLED = (
     "the process of a seed was killed, perhaps for want of memory; try fewer --jobs, with "
@@ -106,13 +106,10 @@ _shared: dict[str, Any] = {}  # of a worker process: whom to tell, and the parce
 
 
 def _begin(news: "SimpleQueue[Any] | None", jobs: int, environment: Mapping[str, str]) -> None:
-    import torch
-
     # Files are whole at any moment, and the last checkpoint is there to go on from.
     when_parent_ends(partial(os._exit, 1))
     os.environ.update(environment)  # the server may be older than a change of it
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
+    share_cores(jobs)
     _shared["observer"] = Observer() if news is None else _Reporter(news)
 
 

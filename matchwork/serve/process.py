@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from matchwork.errors import ConfigError, MatchworkError
-from matchwork.orphans import when_parent_ends
+from matchwork.processes import share_cores, when_parent_ends
 from matchwork.serve.metrics import FOLDER_VARIABLE
 from matchwork.serve.opening import Source, open_source
 from matchwork.serve.settings import Settings
@@ -61,7 +61,6 @@ class Plan:
         from matchwork.data.collection import read_texts
         from matchwork.serve.app import create_app
 
-        self._share_cores()
         opened = [open_source(source, self.device, self.precision) for source in self.sources]
         texts = None if self.collection is None else read_texts(self.collection)
         return create_app(opened, self.settings, texts)
@@ -73,17 +72,12 @@ class Plan:
         free for the next service.
         """
         when_parent_ends(partial(os.kill, os.getpid(), signal.SIGTERM))
+        share_cores(self.workers)
         try:
             return self.build()
         except MatchworkError as error:
             logging.getLogger("matchwork.serve").error("%s", error)
             sys.exit(STARTUP_FAILURE)
-
-    def _share_cores(self) -> None:
-        if self.workers > 1 and "OMP_NUM_THREADS" not in os.environ:
-            import torch
-
-            torch.set_num_threads(max(1, (os.cpu_count() or 1) // self.workers))
 
 
 def serve(
