@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from matchwork.encode.base import Encoded
 from matchwork.encode.two_way import TextReader, small_uniform
+from matchwork.encode.word_loss import word_loss
 
 
 class Predicted(NamedTuple):
@@ -58,8 +59,10 @@ class LanguageModel(nn.Module):
         states = self.reader(text)
         classes, there = self.classes(text), states.mask[:, 1:]
         before, after = states.vectors[:, :-1][there], states.vectors[:, 1:][there]
-        total = self._loss(self.ahead, before[:, : self.units], classes[:, 1:][there])
-        total = total + self._loss(self.back, after[:, self.units :], classes[:, :-1][there])
+        ahead, back = self.ahead, self.back
+        total = word_loss(
+            before[:, : self.units], ahead.weight, ahead.bias, classes[:, 1:][there]
+        ) + word_loss(after[:, self.units :], back.weight, back.bias, classes[:, :-1][there])
         return Predicted(total, 2 * len(before))
 
     def classes(self, text: Encoded) -> Tensor:
@@ -72,7 +75,3 @@ class LanguageModel(nn.Module):
             classes = torch.where(self.words[slots] == text.ids, slots, classes)
         classes = classes.masked_fill(~text.mask, known + 1)
         return functional.pad(classes, (0, 1), value=known + 1)
-
-    @staticmethod
-    def _loss(layer: nn.Module, states: Tensor, classes: Tensor) -> Tensor:
-        return functional.cross_entropy(layer(states), classes, reduction="sum")
