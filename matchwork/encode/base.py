@@ -1,7 +1,7 @@
 """The contract between tokens and models: vectors that carry their mask."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -67,6 +67,30 @@ class Encoded:
     def take(self, rows: Tensor) -> "Encoded":
         """The rows of these numbers, in their order, as often as they are named."""
         return self._each(lambda part: part[rows])
+
+    def cut(self, length: int) -> "Encoded":
+        """The same texts without what stands past `length` tokens."""
+        ids = None if self.ids is None else self.ids[:, :length]
+        return Encoded(self.vectors[:, :length], self.mask[:, :length], ids, self.frame)
+
+    @staticmethod
+    def concatenate(parts: "Sequence[Encoded]") -> "Encoded":
+        """The texts of all parts, one part after the other, padded to the longest."""
+        length = max(part.mask.shape[1] for part in parts)
+
+        def pad(values: list[Tensor]) -> Tensor:
+            ends = [(0,) * (2 * value.ndim - 3) + (length - value.shape[1],) for value in values]
+            pairs = zip(values, ends, strict=True)
+            return torch.cat([nn.functional.pad(value, end) for value, end in pairs])
+
+        ids = [part.ids for part in parts if part.ids is not None]
+        frames = [part.frame for part in parts if part.frame is not None]
+        return Encoded(
+            pad([part.vectors for part in parts]),
+            pad([part.mask for part in parts]),
+            pad(ids) if ids else None,
+            torch.cat(frames) if frames else None,
+        )
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Encoded":
         """The same change of all that there is."""

@@ -28,7 +28,7 @@ from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameErr
 from matchwork.files import folder_beside, read_json, write_beside, write_json
 from matchwork.ordering import order
 from matchwork.packages import absent
-from matchwork.rank.ranking import rank
+from matchwork.rank.ranking import Done, Rows, RowScores, rank
 from matchwork.registry import did_you_mean
 from matchwork.types import Document, Ranked, Run, Scores, TextPair
 
@@ -141,16 +141,31 @@ class BM25:
         return np.concatenate(parts)
 
     def _score_window(self, pairs: Sequence[TextPair]) -> Scores:
-        # Every distinct text is split into words once.
         queries = {text: row for row, text in enumerate(dict.fromkeys(q for q, _ in pairs))}
         documents = {text: row for row, text in enumerate(dict.fromkeys(d for _, d in pairs))}
+        query_rows = np.array([queries[query] for query, _ in pairs])
+        document_rows = np.array([documents[document] for _, document in pairs])
+        return self.by_row(list(queries), list(documents))(query_rows, document_rows)
+
+    def by_row(
+        self, queries: Sequence[str], documents: Sequence[str], done: Done | None = None
+    ) -> RowScores:
+        """Scores of pairs of these texts by their numbers; each is split into words once."""
         asked, _ = self._count(queries)
         counts, lengths = self._count(documents)
         weights = _weigh(counts, lengths, self._idf, self.mean_length, self.config)
-        query_rows = [queries[query] for query, _ in pairs]
-        document_rows = [documents[document] for _, document in pairs]
-        products = asked[query_rows].multiply(weights[document_rows])
-        return np.asarray(products.sum(axis=1), dtype=np.float64).reshape(-1)
+
+        def score(query_rows: Rows, document_rows: Rows) -> Scores:
+            parts = [np.zeros(0)]
+            for start in range(0, len(query_rows), _WINDOW):
+                part = slice(start, start + _WINDOW)
+                products = asked[query_rows[part]].multiply(weights[document_rows[part]])
+                parts.append(np.asarray(products.sum(axis=1), dtype=np.float64).reshape(-1))
+                if done is not None:
+                    done(len(parts[-1]))
+            return np.concatenate(parts)
+
+        return score
 
     def rank(
         self, query: str, documents: Sequence[str | Document], top_k: int | None = None

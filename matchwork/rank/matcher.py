@@ -18,7 +18,7 @@ from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.pair_rows import PairRows, Tokens
 from matchwork.rank.passes import Progress, collect, scores_only, whole_outputs
 from matchwork.rank.precision import Precision, reduce_precision, require_cpu
-from matchwork.rank.ranking import RowScores, rank
+from matchwork.rank.ranking import Done, RowScores, rank
 from matchwork.text import CorpusStatistics, Token, Tokenizer
 from matchwork.text.batch import Ids
 from matchwork.types import Document, Ranked, Scores, TextPair
@@ -162,14 +162,16 @@ class Matcher:
         self._count_beyond_room(rows)
         yield from whole_outputs(self, rows)
 
-    def by_row(self, queries: Sequence[str], documents: Sequence[str]) -> RowScores:
+    def by_row(
+        self, queries: Sequence[str], documents: Sequence[str], done: Done | None = None
+    ) -> RowScores:
         """Scores pairs of these texts by their numbers; every distinct text is tokenised once."""
         query_rows, query_tokens = self.tokenize(queries, self.max_query_length)
         document_rows, document_tokens = self.tokenize(documents, self.max_document_length)
 
         def score(query_numbers: Ids, document_numbers: Ids) -> Scores:
             rows = query_rows[query_numbers], document_rows[document_numbers]
-            return self.score_rows(PairRows(query_tokens, document_tokens, *rows))
+            return self.score_rows(PairRows(query_tokens, document_tokens, *rows), done)
 
         return score
 

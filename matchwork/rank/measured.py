@@ -22,7 +22,7 @@ from matchwork.types import Run, Scorer, Scores, Task
 
 RUN_DEPTH = 1_000
 """Documents that a query keeps where all are ranked, as at TREC; beyond it a document is lost."""
-WINDOW = 250_000  # pairs at once: documents of large pools come back within it, read only once
+WINDOW = 2_000_000  # pairs at once: documents of large pools come back within it, read only once
 
 
 class MeasuredSplit:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from matchwork.encode import Encoded
 from matchwork.models import MatchOutput
-from matchwork.rank.distinct import batches_by_document, encode_distinct, reads_once
+from matchwork.rank.distinct import batches_by_document, encode_distinct, read_before, reads_once
 from matchwork.rank.pair_rows import PairRows
 from matchwork.rank.threads import in_threads
 from matchwork.text import batches_by_length
@@ -33,22 +34,30 @@ def whole_outputs(matcher: "Matcher", rows: PairRows) -> Iterator[Output]:
 def scores_only(matcher: "Matcher", rows: PairRows) -> Iterator[Output]:
     """Scores without evidence; of a transformer that reads texts apart, each text once."""
     model, device, limits = matcher.model, matcher.device, matcher.batch_limits()
-    if reads_once(model):
-        batches = batches_by_document(*rows.lengths, rows.document_rows, *limits)
-    else:
-        batches = batches_by_length(*rows.lengths, *limits)
+    each = in_threads if matcher.is_transformer and device.type == "cpu" else map
+    if not reads_once(model):
 
-    def forward(batch: Ids) -> Output:
+        def score(batch: Ids) -> Output:
+            with matcher.scoring():
+                return batch, MatchOutput(model.scores(rows.take(batch).gather().to(device)))
+
+        yield from each(score, batches_by_length(*rows.lengths, *limits))
+        return
+
+    def read_queries(chosen: Ids) -> Encoded:
+        with matcher.scoring():
+            return encode_distinct(model, rows.queries, chosen, device)
+
+    lengths, dim = rows.queries.lengths, model.encoder.dim
+    query_of = read_before(read_queries, rows.query_rows, lengths, dim, limits, each)
+
+    def match(batch: Ids) -> Output:
         pairs = rows.take(batch)
         with matcher.scoring():
-            if not reads_once(model):
-                return batch, MatchOutput(model.scores(pairs.gather().to(device)))
-            query = encode_distinct(model, pairs.queries, pairs.query_rows, device)
             document = encode_distinct(model, pairs.documents, pairs.document_rows, device)
-            return batch, MatchOutput(model.match(query, document).scores)
+            return batch, MatchOutput(model.match(query_of(pairs.query_rows), document).scores)
 
-    threads = matcher.is_transformer and device.type == "cpu"
-    yield from in_threads(forward, batches) if threads else map(forward, batches)
+    yield from each(match, batches_by_document(*rows.lengths, rows.document_rows, *limits))
 
 
 def collect(

@@ -14,6 +14,8 @@ from matchwork.types import Document, Ranked, Run, Scorer, Scores
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many pairs are scored, and of how many."""
+Done: TypeAlias = Callable[[int], None]
+"""Told how many more pairs are scored."""
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 _Scored: TypeAlias = tuple[Rows, Scores]
@@ -25,8 +27,10 @@ RowScores: TypeAlias = Callable[[Rows, Rows], Scores]
 class RowScorer(Protocol):
     """A scorer that reads many texts once, to score any pairs of them afterwards."""
 
-    def by_row(self, queries: Sequence[str], documents: Sequence[str]) -> RowScores:
-        """Scores pairs of these texts by their numbers."""
+    def by_row(
+        self, queries: Sequence[str], documents: Sequence[str], done: Done | None = None
+    ) -> RowScores:
+        """Scores pairs of these texts by their numbers; `done` is told how many more are."""
         ...
 
 
@@ -75,9 +79,9 @@ def rank_all(
         raise ConfigError(f"keep must be at least 1, got {keep}")
     names = list(documents if candidates is None else _used(queries, candidates))
     hashes, pools = id_hashes(names), _pools(queries, names, candidates)
-    score = _row_scores(scorer, list(queries.values()), _texts(names, documents, candidates))
+    tell = _counting(progress, sum(map(len, pools)))
+    score = _row_scores(scorer, list(queries.values()), _texts(names, documents, candidates), tell)
     found: list[_Scored] = [(_rows(()), np.zeros(0)) for _ in queries]
-    total, done = sum(map(len, pools)), 0
     for part in _windows(pools, window):
         sizes = [len(rows) for _, rows in part]
         numbers = np.repeat([query for query, _ in part], sizes)
@@ -85,9 +89,6 @@ def rank_all(
         ends = np.cumsum(sizes)
         for (query, rows), values in zip(part, np.split(scores, ends[:-1]), strict=True):
             found[query] = _merge(found[query], (rows, values), hashes, keep)
-        done += len(scores)
-        if progress is not None:
-            progress(done, total)
     return {
         query: dict(zip(map(names.__getitem__, rows.tolist()), values.tolist(), strict=True))
         for query, (rows, values) in zip(queries, found, strict=True)
@@ -152,13 +153,32 @@ def _windows(pools: Sequence[Rows], window: int) -> Iterator[list[tuple[int, Row
         yield part
 
 
-def _row_scores(scorer: Scorer, queries: Sequence[str], documents: Sequence[str]) -> RowScores:
+def _counting(progress: Progress | None, total: int) -> Done | None:
+    """From how many more pairs are scored to how many are, of all."""
+    if progress is None:
+        return None
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(done, total)
+
+    return tell
+
+
+def _row_scores(
+    scorer: Scorer, queries: Sequence[str], documents: Sequence[str], done: Done | None
+) -> RowScores:
     if isinstance(scorer, RowScorer):
-        return scorer.by_row(queries, documents)
+        return scorer.by_row(queries, documents, done)
 
     def score(query_rows: Rows, document_rows: Rows) -> Scores:
         pairs = zip(query_rows.tolist(), document_rows.tolist(), strict=True)
-        return scorer.score([(queries[query], documents[document]) for query, document in pairs])
+        scores = scorer.score([(queries[query], documents[document]) for query, document in pairs])
+        if done is not None:
+            done(len(scores))
+        return scores
 
     return score
 

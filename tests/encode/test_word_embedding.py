@@ -118,6 +118,29 @@ def test_repeat_and_tile() -> None:
     assert side.tile(2).vectors.flatten().tolist() == [1, 2, 1, 2]
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_parts_are_put_together_and_cut_again(named: bool) -> None:
+    short, long = (
+        Encoded(
+            torch.full((num, length, 2), float(num)),
+            torch.ones(num, length, dtype=torch.bool),
+            torch.full((num, length), num) if named else None,
+            None if named else torch.full((num, 1, 2), 9.0),
+        )
+        for num, length in ((1, 2), (2, 5))
+    )
+    both = Encoded.concatenate([short, long])
+    assert both.vectors[..., 0].tolist() == [[1, 1, 0, 0, 0], [2] * 5, [2] * 5]
+    assert both.mask.sum(dim=1).tolist() == [2, 5, 5]
+    if named:
+        assert both.ids is not None and both.frame is None
+        assert both.ids.tolist() == [[1, 1, 0, 0, 0], [2] * 5, [2] * 5]
+    else:
+        assert both.ids is None and both.frame is not None and both.frame.shape == (3, 1, 2)
+    again = both.take(torch.tensor([0])).cut(2)
+    assert torch.equal(again.vectors, short.vectors) and torch.equal(again.mask, short.mask)
+
+
 def test_encoded_fits_its_mask() -> None:
     with pytest.raises(ValueError, match=r"expected \(batch, length, dim\) and \(batch, length\)"):
         Encoded(torch.zeros(2, 3, 4), torch.ones(2, 2, dtype=torch.bool))

@@ -50,16 +50,22 @@ def test_scores_are_those_of_single_pairs(on_transformer, name):
         np.testing.assert_allclose(matcher.score(PAIRS), alone, rtol=1e-4, atol=1e-5)
 
 
-def test_a_text_of_many_pairs_is_read_once_a_batch(on_transformer):
-    matcher = on_transformer("colbert")
-    assert texts_read(matcher, PAIRS) == len(QUERIES) + len(DOCUMENTS)
-
-
-def test_documents_of_several_batches_are_not_read_again(on_transformer):
+@pytest.mark.parametrize("max_pairs", [2, len(QUERIES), 100])
+def test_texts_of_several_batches_are_not_read_again(on_transformer, max_pairs):
     matcher = on_transformer("bi-encoder")
+    matcher.max_pairs = max_pairs
+    again = len(DOCUMENTS) * (max_pairs == 2)  # three pairs of each are cut in two
+    assert texts_read(matcher, PAIRS) == len(QUERIES) + len(DOCUMENTS) + again
+
+
+@pytest.mark.parametrize("name", APART)
+def test_more_queries_than_are_kept_are_read_once_a_batch(on_transformer, name, monkeypatch):
+    matcher = on_transformer(name)
     matcher.max_pairs = len(QUERIES)
-    batches = len(DOCUMENTS)
-    assert texts_read(matcher, PAIRS) == batches * len(QUERIES) + len(DOCUMENTS)
+    kept = matcher.score(PAIRS)
+    monkeypatch.setattr("matchwork.rank.distinct._KEPT_BYTES", 0)
+    np.testing.assert_allclose(matcher.score(PAIRS), kept, rtol=1e-4, atol=1e-5)
+    assert texts_read(matcher, PAIRS) == len(DOCUMENTS) * (len(QUERIES) + 1)
 
 
 def test_texts_that_see_each_other_are_read_in_pairs(on_transformer):

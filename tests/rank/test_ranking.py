@@ -117,11 +117,18 @@ def test_candidates_are_cut_too():
 class ByNumber(SharedLetters):
     """Reads the texts once."""
 
-    def by_row(self, queries, documents):
+    def by_row(self, queries, documents, done=None):
         self.read = list(queries), list(documents)
-        return lambda query_rows, document_rows: self.score(
-            (queries[q], documents[d]) for q, d in zip(query_rows, document_rows, strict=True)
-        )
+
+        def score(query_rows, document_rows):
+            rows = zip(query_rows, document_rows, strict=True)
+            scores = self.score((queries[q], documents[d]) for q, d in rows)
+            for _ in scores:
+                if done:
+                    done(1)
+            return scores
+
+        return score
 
 
 def test_a_scorer_may_read_every_text_once():
@@ -131,6 +138,14 @@ def test_a_scorer_may_read_every_text_once():
         expected = rank_all(SharedLetters(), QUERIES, DOCUMENTS, candidates)
         assert rank_all(scorer, QUERIES, DOCUMENTS, candidates, window=2) == expected
     assert scorer.read == (["abc", "xyz"], ["cz", "ab"])  # only what is ranked
+
+
+@pytest.mark.parametrize("scorer", [SharedLetters(), ByNumber(), BM25.fit(["ab", "cz"])])
+def test_progress_ends_with_all_pairs(scorer):
+    told = []
+    rank_all(scorer, QUERIES, DOCUMENTS, window=4, progress=lambda *counts: told.append(counts))
+    assert told == sorted(told) and {total for _, total in told} == {6}
+    assert told[-1] == (6, 6) and (len(told) == 6 if type(scorer) is ByNumber else len(told) == 2)
 
 
 def test_an_unknown_candidate_is_named():
