@@ -73,7 +73,7 @@ def part_of(split: Split, name: str, query_ids: Iterable[str]) -> Split:
 
 
 def share_of(split: Split, share: float, task: Task) -> Split:
-    """A random share to learn from: whole queries of a ranking, single pairs otherwise.
+    """A random share: whole queries of a ranking, single pairs otherwise.
 
     A smaller share is part of every larger one.
     """

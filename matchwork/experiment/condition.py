@@ -4,11 +4,13 @@ A recipe trains once and may test under several: another pool, depth, protocol o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from matchwork.data import Dataset
+from matchwork.data import Dataset, Split
+from matchwork.data.partition import share_of
+from matchwork.errors import ConfigError
 from matchwork.evaluate import Evaluation
 from matchwork.experiment.data_sections import MAIN, ConditionSection
 from matchwork.rank.measured import MeasuredSplit
@@ -47,20 +49,36 @@ class Condition:
         """What the settings say, on the data they chose."""
         data = section.data
 
-        def measured(split: str, measures: Sequence[str], depth: int) -> MeasuredSplit:
+        def measured(split: Split, measures: Sequence[str], depth: int) -> MeasuredSplit:
             protocol = data.protocol or dataset.protocol
             return MeasuredSplit(
-                dataset[split], protocol, measures, dataset.task, depth or None, num_classes
+                split, protocol, measures, dataset.task, depth or None, num_classes
             )
 
+        dev = dataset[data.dev]
+        if data.dev_fraction < 1:
+            whole = dev
+            dev = share_of(whole, data.dev_fraction, dataset.task)
+            if not dev.queries:
+                raise ConfigError(
+                    f"dev_fraction = {data.dev_fraction} leaves none of the {len(whole.queries)} "
+                    f"queries of {data.dev!r} to choose on; raise it"
+                )
         dev_depth = data.depth if data.dev_depth is None else data.dev_depth
         return cls(
             name,
             section,
             dataset,
-            measured(data.dev, (dev_measure,), dev_depth),
-            measured(data.test, data.measures or dataset.measures, data.depth),
+            measured(dev, (dev_measure,), dev_depth),
+            measured(dataset[data.test], data.measures or dataset.measures, data.depth),
         )
+
+    def with_section(self, section: ConditionSection) -> "Condition":
+        """The same test under other published numbers; baselines are not ranked again."""
+        other = replace(self, section=section)
+        if "baselines" in vars(self):
+            vars(other)["baselines"] = self.baselines
+        return other
 
     @property
     def run_file(self) -> str:

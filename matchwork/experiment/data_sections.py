@@ -30,7 +30,8 @@ class DataSection:
     `options` are those of a catalogued set, `columns` names the columns of a pair file.
     `baselines` are measured beside BM25 and the runs that the data set comes with; the matcher
     is fused with each system of `fuse_with`, any of all these. `fraction` is the share of `train`
-    that is learnt from; the rest is as if it were not there.
+    that is learnt from; the rest is as if it were not there. `dev_fraction` is the share of `dev`
+    that is chosen on, in all conditions.
     """
 
     name: str
@@ -46,6 +47,7 @@ class DataSection:
     baselines: tuple[Literal["BM25+RM3"], ...] = later(())
     fuse_with: tuple[str, ...] = later(("BM25",))
     fraction: float = later(1.0)
+    dev_fraction: float = later(1.0)
 
     def __post_init__(self) -> None:
         self.column_names()
@@ -56,8 +58,11 @@ class DataSection:
         for key, depth in (("depth", self.depth), ("dev_depth", self.dev_depth or 0)):
             if depth < 0:
                 raise ConfigError(f"{key} must be 0 (all) or more, got {depth}")
-        if not 0 < self.fraction <= 1:
-            raise ConfigError(f"fraction must be above 0 and at most 1, got {self.fraction}")
+        for name in ("fraction", "dev_fraction"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ConfigError(
+                    f"{name} must be above 0 and at most 1, got {getattr(self, name)}"
+                )
         if self.fraction < 1 and self.train in (self.dev, self.test):
             raise ConfigError(
                 f"fraction = {self.fraction} of {self.train!r} would be measured on too; learn "

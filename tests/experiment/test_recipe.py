@@ -48,6 +48,7 @@ def test_a_complete_recipe(write_recipe):
         ("data.dev_depth=-2", r"section \[data\]: dev_depth must be 0 \(all\) or more, got -2"),
         ("data.fraction=0.0", r"section \[data\]: fraction must be above 0 and at most 1, got 0"),
         ("data.fraction=1.5", r"section \[data\]: fraction must be above 0 and at most 1, got 1.5"),
+        ("data.dev_fraction=0.0", r"\[data\]: dev_fraction must be above 0 and at most 1, got 0"),
         ("also.x.fraction=0.5", r"\[also\.x\]: a condition cannot change 'fraction'"),
         ("train.momentum=0.9", r'section \[train\]: momentum = 0\.9 needs optimizer = "sgd"'),
         ("also.x=3", r"section \[also\.x\]: a table of changes to \[data\] is expected, got 3"),
@@ -190,7 +191,7 @@ def test_the_hash_is_the_settings(write_recipe):
 
 
 LATER = {
-    "data": {"baselines": ["BM25+RM3"], "fuse_with": [], "fraction": 0.5},
+    "data": {"baselines": ["BM25+RM3"], "fuse_with": [], "fraction": 0.5, "dev_fraction": 0.5},
     "train": {
         "encoder_learning_rate": 0.01,
         "schedule": "linear",

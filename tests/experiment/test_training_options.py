@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from matchwork.errors import ConfigError
 from matchwork.experiment import load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
 from matchwork.rank import Matcher
@@ -39,6 +40,19 @@ def test_nothing_is_learnt_from_the_rest(write_recipe):
     for name in ("dev", "test"):
         assert half.dataset[name] == whole.dataset[name]
     assert half.conditions["x"].dataset["train"] == half.train
+
+
+def test_a_part_of_dev_is_chosen_on(write_recipe):
+    whole = prepare(load_recipe(write_recipe()))
+    half = prepare(load_recipe(write_recipe(), ["data.dev_fraction=0.5", "also.x.depth=5"]))
+    queries = half.main.dev.split.queries
+    assert len(queries) == round(len(whole.main.dev.split.queries) / 2)
+    assert queries.items() < whole.main.dev.split.queries.items()
+    assert half.conditions["x"].dev.split == half.main.dev.split
+    assert half.main.test.split == whole.main.test.split and half.train == whole.train
+    assert set(half.main.baselines["BM25"].dev) == set(queries)
+    with pytest.raises(ConfigError, match=r"dev_fraction = 0\.01 leaves none of the 6 queries"):
+        prepare(load_recipe(write_recipe(), ["data.dev_fraction=0.01"]))
 
 
 @pytest.mark.parametrize("name", ["hcan", "hcan-rm"])
