@@ -48,6 +48,12 @@ def batches() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: progress.update(task, completed=done, total=total or None)
 
 
+def say_how_to_go_on(kind: type[BaseException] | None) -> None:
+    """After a training that was stopped by `kind`, if it was."""
+    if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+        show.note("stopped; the same command with --resume continues")
+
+
 def _progress(*columns: ProgressColumn) -> Progress:
     return Progress(
         *columns, console=show.err(), transient=True, disable=not show.err().is_terminal

@@ -73,7 +73,7 @@ def sweep(
         _draw(draw, json)
         return
     with show.working("checking every combination"):
-        from matchwork.cli.watch_sweep import SweepWatcher
+        from matchwork.cli.watch_queue import QueueWatcher
         from matchwork.experiment.results import SWEEPS
         from matchwork.experiment.sweep import load_sweep
         from matchwork.experiment.sweep_run import run_sweep
@@ -81,7 +81,7 @@ def sweep(
         assert file is not None
         plan = load_sweep(file, settings or [], data_root)
         wanted = plan.only(only or [])
-    with SweepWatcher(quiet or json) as watcher:
+    with QueueWatcher("combinations", quiet or json) as watcher:
         place, result = run_sweep(
             plan,
             out or Path("runs", SWEEPS, plan.name),

@@ -1,6 +1,6 @@
-"""`matchwork train`: a recipe in, matchers, runs and a result out."""
+"""`matchwork train`: recipes in, matchers, runs and results out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +8,7 @@ import typer
 
 from matchwork.cli import show
 from matchwork.cli.options import Changes, DataRoot, Json, Quiet, examples, listed
-from matchwork.errors import ConfigError
+from matchwork.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     from matchwork.experiment import Recipe
@@ -18,16 +18,21 @@ EXAMPLES = examples(
     "matchwork train recipes/wikiqa/iasm-dynamic.toml --set train.learning_rate=3e-4 --seeds 1,2,3",
     "matchwork train recipes/wikiqa/iasm-dynamic.toml --resume",
     "matchwork train recipes/wikiqa/iasm-dynamic.toml --jobs 5",
+    "matchwork train recipes/wikiqa/iasm-*.toml --jobs 4 --resume",
 )
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="What to run.")],
+    recipes: Annotated[
+        list[Path],
+        typer.Argument(metavar="RECIPE.toml", help="What to run; several share the --jobs."),
+    ],
     settings: Changes = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for matchers, run files and checkpoints.",
+            help="Folder for matchers, run files and checkpoints; several recipes each have a "
+            "folder DATASET/RECIPE in it.",
             show_default="runs/DATASET/RECIPE",
         ),
     ] = None,
@@ -56,30 +61,59 @@ def train(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Train a matcher from a recipe, measure it on test and compare it with BM25."""
+    """Train a matcher from each recipe, measure it on test and compare it with BM25."""
     overrides = _overrides(settings, devices, seeds)
     with show.working("checking the recipe"):
         from matchwork.cli.watch import Watcher
         from matchwork.experiment import load_recipe, run_recipe
 
-        plan = load_recipe(recipe, overrides, data_root)
-    place = out or Path("runs", plan.dataset_folder, plan.name)
+        plans = [load_recipe(recipe, overrides, data_root) for recipe in recipes]
     kept = results or (None if overrides else Path("results"))
+    options: dict[str, Any] = {
+        "data_root": data_root,
+        "results": kept,
+        "resume": resume,
+        "jobs": jobs,
+    }
+    if len(plans) > 1:
+        _train_several(plans, out or Path("runs"), options, quiet, json)
+        return
+    (plan,) = plans
+    place = out or Path("runs", plan.dataset_folder, plan.name)
     with Watcher(quiet or json) as watcher:
-        result = run_recipe(
-            plan,
-            place,
-            data_root=data_root,
-            results=kept,
-            resume=resume,
-            jobs=jobs,
-            observer=watcher,
-        )
+        result = run_recipe(plan, place, observer=watcher, **options)
     if json:
         show.as_json(result)
     else:
         _print_result(result)
         _print_places(plan, place, kept)
+
+
+def _train_several(
+    plans: Sequence["Recipe"], out: Path, options: Mapping[str, Any], quiet: bool, json: bool
+) -> None:
+    """All of them as one queue of seeds; those that have no result are named at the end."""
+    from matchwork.cli.watch_queue import QueueWatcher
+    from matchwork.experiment import run_recipes
+
+    with QueueWatcher("recipes", quiet or json) as watcher:
+        found, errors = run_recipes(plans, out, observer=watcher, **options)
+    if json:
+        show.as_json({"results": found, "failed": errors})
+    else:
+        for result in found:
+            _print_result(result)
+        for label, message in errors.items():
+            show.line(f"failed   {label}: {message}")
+        show.line(f"results  {out}/DATASET/RECIPE/result.json")
+        if options["results"] is not None:
+            place = f"{options['results']}/DATASET/RECIPE.json"
+            show.line(f"         {place}; matchwork results shows them together")
+    if errors:
+        raise TrainingError(
+            f"{len(errors)} of {len(plans)} recipes failed; the same command with --resume "
+            "tries them again"
+        )
 
 
 def _overrides(settings: list[str] | None, devices: int | None, seeds: str | None) -> list[str]:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TypeAlias
 
 from matchwork.cli import show
-from matchwork.cli.progress import batches, scoring
+from matchwork.cli.progress import batches, say_how_to_go_on, scoring
 from matchwork.experiment import Observer
 
 Bar: TypeAlias = Callable[[], AbstractContextManager[Callable[[int, int], None]]]
@@ -76,8 +76,7 @@ class Watcher(Observer):
         traceback: TracebackType | None,
     ) -> None:
         self._stop()
-        if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
-            show.note("stopped; the same command with --resume continues")
+        say_how_to_go_on(kind)
 
     def _stop(self) -> None:
         self._bar.close()

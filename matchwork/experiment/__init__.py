@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matchwork.experiment.results import results_table as results_table
     from matchwork.experiment.results import write_results_page as write_results_page
     from matchwork.experiment.run import run_recipe as run_recipe
+    from matchwork.experiment.several import run_recipes as run_recipes
     from matchwork.experiment.sweep import Sweep as Sweep
     from matchwork.experiment.sweep import load_sweep as load_sweep
     from matchwork.experiment.sweep_charts import draw_sweep as draw_sweep
@@ -27,6 +28,7 @@ _HOMES = {
     "load_sweep": "matchwork.experiment.sweep",
     "results_table": "matchwork.experiment.results",
     "run_recipe": "matchwork.experiment.run",
+    "run_recipes": "matchwork.experiment.several",
     "run_sweep": "matchwork.experiment.sweep_run",
     "write_results_page": "matchwork.experiment.results",
 }
@@ -40,6 +42,7 @@ __all__ = [
     "load_sweep",
     "results_table",
     "run_recipe",
+    "run_recipes",
     "run_sweep",
     "write_results_page",
 ]

@@ -8,6 +8,7 @@ from json import dumps
 
 import torch
 
+from matchwork.config import to_table
 from matchwork.data import CATALOGUE, Dataset, Split, load
 from matchwork.data.partition import share_of
 from matchwork.encode import Encoder
@@ -91,35 +92,79 @@ class Prepared:
         SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
         self.dev_samples, self._statistics  # noqa: B018
 
-    def _tokenised(self, split: Split) -> TrainingSet:
+    @property
+    def _limits(self) -> tuple[int | None, int | None]:
+        """The most tokens of a query and of a document."""
         text = self.recipe.text
-        wanted = text.max_query_length, text.max_document_length
-        limits = length_limits(self.recipe.model, *wanted)
-        return TrainingSet.from_split(split, self.tokenizer, *limits)
+        return length_limits(self.recipe.model, text.max_query_length, text.max_document_length)
+
+    def _tokenised(self, split: Split) -> TrainingSet:
+        return TrainingSet.from_split(split, self.tokenizer, *self._limits)
 
     @cached_property
     def _statistics(self) -> CorpusStatistics:
         return CorpusStatistics.fit(self.samples.documents)
 
 
-def prepare(recipe: Recipe, data_root: str | None = None) -> Prepared:
-    """Read the data, fit the tokenizer on the training texts, fetch or learn the vectors."""
+def prepare(recipe: Recipe, data_root: str | None = None, like: Prepared | None = None) -> Prepared:
+    """Read the data, fit the tokenizer on the training texts, fetch or learn the vectors.
+
+    What `like` has already read for the same settings is taken from there.
+    """
     if recipe.links and recipe.links.source == "wordnet":
         require_wordnet()  # now, not after minutes of reading
-    datasets = _load(recipe, data_root)
-    dataset = datasets[MAIN]
+    if like is not None and shares_data(like, recipe):
+        conditions = {
+            name: like.conditions[name].with_section(section)
+            for name, section in recipe.conditions.items()
+        }
+    else:
+        conditions, like = _conditions(recipe, data_root), None
+    dataset = conditions[MAIN].dataset
     check_measures(recipe, dataset.task, f"recipe {recipe.name}")
-    for split in (split for each in datasets.values() for split in each.splits.values()):
+    for split in (split for one in conditions.values() for split in one.dataset.splits.values()):
         check_classes(split, dataset.task, recipe.model.num_classes, recipe.model_name)
+    if like is not None and _text_settings(like.recipe) == _text_settings(recipe):
+        return _reread(like, recipe, conditions)
+    datasets = {name: condition.dataset for name, condition in conditions.items()}
     tokenizer, encoder = make_encoder(recipe, datasets, data_root)
-    conditions = {
+    links = recipe.links.words(tokenizer, data_root) if recipe.links else None
+    return Prepared(recipe, conditions, tokenizer, encoder, links)
+
+
+def shares_data(like: Prepared, recipe: Recipe) -> bool:
+    """Whether the recipe is trained and tested on what `like` has read."""
+    return _data_settings(like.recipe) == _data_settings(recipe)
+
+
+def _data_settings(recipe: Recipe) -> str:
+    """All that decides what is read and how it is measured."""
+    sections = {name: to_table(one.data) for name, one in recipe.conditions.items()}
+    return dumps([sections, recipe.train.dev_measure, recipe.model.num_classes])
+
+
+def _text_settings(recipe: Recipe) -> str:
+    """All that decides, for the same data, how words become vectors."""
+    settings = recipe.to_json()
+    return dumps([settings.get(key) for key in ("text", "vectors", "links")])
+
+
+def _reread(like: Prepared, recipe: Recipe, conditions: Mapping[str, Condition]) -> Prepared:
+    """Another recipe on the same words; texts are cut into tokens anew if at another length."""
+    prepared = replace(like, recipe=recipe, conditions=conditions)
+    if "samples" in vars(like) and prepared._limits == like._limits:
+        vars(prepared)["samples"] = like.samples
+    return prepared
+
+
+def _conditions(recipe: Recipe, data_root: str | None) -> dict[str, Condition]:
+    datasets = _load(recipe, data_root)
+    return {
         name: Condition.of(
             name, section, datasets[name], recipe.train.dev_measure, recipe.model.num_classes
         )
         for name, section in recipe.conditions.items()
     }
-    links = recipe.links.words(tokenizer, data_root) if recipe.links else None
-    return Prepared(recipe, conditions, tokenizer, encoder, links)
 
 
 def _load(recipe: Recipe, data_root: str | None) -> dict[str, Dataset]:

@@ -12,7 +12,7 @@ from matchwork.experiment.prepare import Prepared, prepare
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.results import make_result, write_result
 from matchwork.experiment.seed import SeedOutcome
-from matchwork.experiment.side_by_side import train_side_by_side
+from matchwork.experiment.side_by_side import import_early, train_side_by_side
 from matchwork.experiment.train_seed import OUTCOME, train_seed
 from matchwork.files import read_json, write_json
 
@@ -37,14 +37,17 @@ def run_recipe(
     out, observer = Path(out), observer or Observer()
     claim(out, recipe, resume)
     began, code = time.monotonic(), commit()
+    folders = {seed: out / f"seed-{seed}" for seed in recipe.run.seeds}
+    finished = {seed for seed in folders if resume and (folders[seed] / OUTCOME).exists()}
+    waiting = {seed: folder for seed, folder in folders.items() if seed not in finished}
+    at_once = jobs > 1 and len(waiting) > 1
+    if at_once:
+        import_early()
     observer.stage(f"reading {recipe.data.name}")
     prepared = prepare(recipe, str(data_root) if data_root else None)
     observer.stage("ranking with BM25")
     prepared.rank_baselines()
-    folders = {seed: out / f"seed-{seed}" for seed in recipe.run.seeds}
-    finished = {seed for seed in folders if resume and (folders[seed] / OUTCOME).exists()}
-    waiting = {seed: folder for seed, folder in folders.items() if seed not in finished}
-    if jobs > 1 and len(waiting) > 1:
+    if at_once:
         train_side_by_side(prepared, waiting, resume, observer, jobs)
     else:
         for seed, folder in waiting.items():

@@ -2,16 +2,20 @@
 
 import os
 import pickle
+import signal
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import forkserver, get_all_start_methods, get_context
 from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import torch
 
 from matchwork.errors import TrainingError
 from matchwork.experiment.observer import Observer
@@ -65,17 +69,33 @@ def pack(prepared: Prepared, path: Path) -> Path:
     return path
 
 
+def import_early() -> None:
+    """Begin to import what seeds need, in the server, while this process reads data."""
+    if _CONTEXT.get_start_method() != "forkserver":
+        return
+    _CONTEXT.set_forkserver_preload([__name__])
+    # Ctrl-C goes to the server, too, which would only tell where in its imports it was.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @contextmanager
 def processes(jobs: int, news: "SimpleQueue[Any] | None" = None) -> Iterator[ProcessPoolExecutor]:
     """Processes for `train_packed`, which tell `news` how they get on.
 
     When the block fails, those under way end their seed and the others are not begun.
     """
-    _CONTEXT.set_forkserver_preload([__name__])
-    with ProcessPoolExecutor(jobs, _CONTEXT, _begin, (news, jobs, dict(os.environ))) as pool:
+    import_early()
+    stop = _CONTEXT.Event()
+    told = news, jobs, dict(os.environ), stop
+    with ProcessPoolExecutor(jobs, _CONTEXT, _begin, told) as pool:
         try:
             yield pool
         except BaseException:
+            stop.set()  # some are in the hands of the processes already and cannot be cancelled
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
@@ -102,21 +122,32 @@ class _Reporter(Observer):
         self._news.put(("stage_epoch", (seed, name, dict(record))))
 
 
-_shared: dict[str, Any] = {}  # of a worker process: whom to tell, and the parcel opened last
+_shared: dict[str, Any] = {}  # of a worker: whom to tell, whether to stop, the last parcel
 
 
-def _begin(news: "SimpleQueue[Any] | None", jobs: int, environment: Mapping[str, str]) -> None:
+def _begin(
+    news: "SimpleQueue[Any] | None", jobs: int, environment: Mapping[str, str], stop: Event
+) -> None:
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # as the server has blocked it
     # Files are whole at any moment, and the last checkpoint is there to go on from.
     when_parent_ends(partial(os._exit, 1))
     os.environ.update(environment)  # the server may be older than a change of it
     share_cores(jobs)
-    _shared["observer"] = Observer() if news is None else _Reporter(news)
+    _shared.update(stop=stop, observer=Observer() if news is None else _Reporter(news))
 
 
 def train_packed(parcel: Path, seed: int, folder: Path, resume: bool) -> None:
     """Train one seed of what `pack` wrote; runs in one of `processes`."""
+    if _shared["stop"].is_set():
+        raise TrainingError(f"seed {seed} was not begun, as the run was stopped")
     if _shared.get("parcel") != parcel:
         _shared.pop("prepared", None)  # there may not be room for two
         with parcel.open("rb") as stream:
             _shared.update(parcel=parcel, prepared=pickle.load(stream))
-    train_seed(_shared["prepared"], seed, folder, resume, _shared["observer"])
+    try:
+        train_seed(_shared["prepared"], seed, folder, resume, _shared["observer"])
+    except KeyboardInterrupt:
+        _shared["stop"].set()  # before this process is handed the next seed
+        raise
+    torch.cuda.empty_cache()  # others on this GPU want what the seed no longer needs

@@ -38,7 +38,8 @@ def test_score_explain_and_evaluate_with_it(call, call_json, foreign, tmp_path):
     call("score", foreign, pairs, "--out", out, "--precision", "int8")
     assert [json.loads(line)["document"] for line in out.read_text().splitlines()] == LINES
     why = call_json("explain", foreign, "-q", QUERY, "-d", LINES[0])
-    assert why["score"] == pytest.approx(Matcher.pretrained(foreign).score([(QUERY, LINES[0])])[0])
+    plain = Matcher.pretrained(foreign).score([(QUERY, LINES[0])])[0]
+    assert why["score"] == pytest.approx(plain, abs=1e-5)  # evidence takes another way there
     found = call_json("evaluate", foreign, "toy", "--precision", "bf16")
     assert len(found["systems"]) == 2
 

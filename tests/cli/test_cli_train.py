@@ -50,6 +50,33 @@ def test_train_measures_saves_and_says_where(call, call_json, recipe):
     assert "bag" in shown.stdout and Path("results/README.md").exists()
 
 
+def test_several_recipes_in_one_command(call, call_json, recipe):
+    other = recipe.with_name("wide.toml")
+    other.write_text(RECIPE.replace("dim = 8", "dim = 12"))
+    result = call("train", recipe, other)
+    assert result.exit_code == 0, result.stderr
+    assert "tiny on toy (test)" in result.stdout and "wide on toy (test)" in result.stdout
+    assert "toy/wide  seed 1" in result.stderr
+    for name in ("tiny", "wide"):
+        assert Path(f"runs/toy/{name}/seed-1/matcher").exists()
+        assert json.loads(Path(f"results/toy/{name}.json").read_text())["recipe"] == name
+    Path("runs/toy/wide/result.json").unlink()
+    again = call_json("train", recipe, other, "--resume", "--jobs", "2")
+    assert [one["recipe"] for one in again["results"]] == ["tiny", "wide"] and not again["failed"]
+    assert call("train", recipe, recipe, "--resume").exit_code == 2
+
+
+def test_a_recipe_that_fails_leaves_the_others_their_results(call, recipe):
+    other = recipe.with_name("wide.toml")
+    other.write_text(RECIPE.replace("dim = 8", "dim = 12"))
+    Path("runs/toy/tiny/seed-1/training").mkdir(parents=True)
+    Path("runs/toy/tiny/seed-1/training/last.ckpt").write_text("of another run")
+    result = call("train", recipe, other)
+    assert result.exit_code == 1 and "1 of 2 recipes failed" in result.stderr
+    assert "failed   toy/tiny" in result.stdout and "wide on toy (test)" in result.stdout
+    assert Path("results/toy/wide.json").exists() and not Path("results/toy/tiny.json").exists()
+
+
 def test_every_condition_has_its_table_and_its_run(call, call_json, recipe):
     recipe.write_text(RECIPE + '[also.easy]\ntest = "dev"\n')
     result = call("train", recipe)

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from subprocess import Popen
 
 import torch
 
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds, for a machine that is busy with much else
 
 
 def start(recipe: Path, out: Path, *options: str) -> BaseProcess:
@@ -40,10 +41,11 @@ def kill(process: BaseProcess) -> None:
     assert process.exitcode == -signal.SIGKILL
 
 
-def wait_for(condition: Callable[[], bool], process: BaseProcess) -> None:
+def wait_for(condition: Callable[[], bool], process: BaseProcess | Popen[str]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert process.is_alive() and time.monotonic() < deadline
+        alive = process.poll() is None if isinstance(process, Popen) else process.is_alive()
+        assert alive and time.monotonic() < deadline
         time.sleep(0.001)
 
 

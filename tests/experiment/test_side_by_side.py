@@ -7,7 +7,7 @@ from multiprocessing import active_children
 
 import psutil
 import pytest
-from killed_runs import kill, start, wait_for
+from killed_runs import PATIENCE, kill, start, wait_for
 
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.experiment import Observer, load_recipe, run_recipe
@@ -67,7 +67,7 @@ def test_nobody_trains_on_for_a_command_that_was_killed(write_recipe, tmp_path):
     wait_for(lambda: len(list(histories("seed-*/training/history.csv"))) == len(SEEDS), command)
     helpers = psutil.Process(command.pid).children(recursive=True)
     kill(command)
-    gone, left = psutil.wait_procs(helpers, timeout=60)
+    gone, left = psutil.wait_procs(helpers, timeout=PATIENCE)
     assert len(gone) > len(SEEDS) and not left
 
 

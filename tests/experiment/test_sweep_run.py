@@ -6,8 +6,8 @@ import pytest
 
 from matchwork.errors import ConfigError, DataError
 from matchwork.experiment import draw_sweep, load_recipe, load_sweep, run_recipe, run_sweep
+from matchwork.experiment.queue import QueueObserver
 from matchwork.experiment.sweep_result import missing_lines, sweep_table
-from matchwork.experiment.sweep_run import SweepObserver
 
 SWEEP = """
 recipe = "tiny.toml"
@@ -27,18 +27,18 @@ where = {"vectors.dim" = 4}
 """
 
 
-class Listener(SweepObserver):
+class Listener(QueueObserver):
     def __init__(self):
         self.told, self.seeds, self.failures = [], [], []
 
     def begin(self, num_seeds, num_kept):
         self.told.append((num_seeds, num_kept))
 
-    def seed(self, combination, outcome):
-        self.seeds.append((combination.label, outcome.seed))
+    def seed(self, label, outcome):
+        self.seeds.append((label, outcome.seed))
 
-    def failed(self, combination, message):
-        self.failures.append((combination.label, message))
+    def failed(self, label, message):
+        self.failures.append((label, message))
 
 
 @pytest.fixture

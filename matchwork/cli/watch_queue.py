@@ -1,4 +1,4 @@
-"""Shows a sweep while it happens; imported only by the command that runs one."""
+"""Shows many experiments while they happen; imported only by commands that train."""
 
 from contextlib import ExitStack
 from types import TracebackType
@@ -6,16 +6,19 @@ from types import TracebackType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from matchwork.cli import show
+from matchwork.cli.progress import say_how_to_go_on
+from matchwork.experiment.queue import QueueObserver
 from matchwork.experiment.seed import SeedOutcome
-from matchwork.experiment.sweep import Combination
-from matchwork.experiment.sweep_run import SweepObserver
 
 
-class SweepWatcher(SweepObserver):
-    """A line for each seed that ends, above one bar for them all; use it as a context."""
+class QueueWatcher(QueueObserver):
+    """A line for each seed that ends, above one bar for them all; use it as a context.
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
+    `what` are the experiments: "combinations", "recipes".
+    """
+
+    def __init__(self, what: str, quiet: bool = False) -> None:
+        self.what, self.quiet = what, quiet
         console = show.err()
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("seeds"), TimeRemainingColumn())
         hidden = quiet or not console.is_terminal
@@ -34,30 +37,30 @@ class SweepWatcher(SweepObserver):
         self._bar.update(self._task, total=num_seeds)
         self._say(f"{num_seeds} seeds to train")
         if num_kept:
-            self._say(f"{num_kept} combinations have a result already")
+            self._say(f"{num_kept} {self.what} have a result already")
 
     def stage(self, text: str) -> None:
         """What the program itself is at."""
         self._bar.update(self._task, description=text)
 
-    def seed(self, combination: Combination, outcome: SeedOutcome) -> None:
+    def seed(self, label: str, outcome: SeedOutcome) -> None:
         """The seed on one line."""
         self._bar.advance(self._task)
         dev = "" if outcome.dev is None else f"  dev {outcome.dev:.4f}"
         self._say(
-            f"{combination.label}  seed {outcome.seed}  best epoch {outcome.best_epoch}{dev}  "
+            f"{label}  seed {outcome.seed}  best epoch {outcome.best_epoch}{dev}  "
             f"{outcome.seconds:.0f} s"
         )
 
-    def failed(self, combination: Combination, message: str) -> None:
+    def failed(self, label: str, message: str) -> None:
         """What went wrong, at once."""
-        self._say(f"failed: {combination.label}: {message}")
+        self._say(f"failed: {label}: {message}")
 
     def _say(self, text: str) -> None:
         if not self.quiet:
             self._bar.console.print(text, markup=False, soft_wrap=True)
 
-    def __enter__(self) -> "SweepWatcher":
+    def __enter__(self) -> "QueueWatcher":
         self._stack.enter_context(self._bar)
         return self
 
@@ -68,5 +71,4 @@ class SweepWatcher(SweepObserver):
         traceback: TracebackType | None,
     ) -> None:
         self._stack.close()
-        if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
-            show.note("stopped; the same command with --resume continues")
+        say_how_to_go_on(kind)
