@@ -16,7 +16,6 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import remove_leftovers, write_beside
-from matchwork.memory import kept_memory
 from matchwork.models import MatchModel
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
@@ -45,7 +44,6 @@ class FitResult:
     stages: list[StageResult] = field(default_factory=list)
 
 
-@kept_memory()
 def fit(
     model: MatchModel,
     samples: TrainingSet,
