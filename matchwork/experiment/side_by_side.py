@@ -130,8 +130,10 @@ def _begin(
 ) -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # as the server has blocked it
-    # Files are whole at any moment, and the last checkpoint is there to go on from.
+    # Files are whole at any moment, and the last checkpoint is there to go on from. A pool that has
+    # lost a process terminates the others; Lightning would end the seed, but not the process.
     when_parent_ends(partial(os._exit, 1))
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
     os.environ.update(environment)  # the server may be older than a change of it
     share_cores(jobs)
     _shared.update(stop=stop, observer=Observer() if news is None else _Reporter(news))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from multiprocessing import active_children
 from shutil import rmtree
 
+import psutil
 import pytest
 from killed_runs import PATIENCE, wait_for
 
@@ -132,6 +133,30 @@ def test_a_killed_process_does_not_fail_the_recipes_to_come(recipes, tmp_path):
     found, errors = run_recipes([first, *recipes[1:]], tmp_path, jobs=2, observer=observer)
     assert "toy/first" in errors and list(errors) == observer.failures
     assert found and found[-1]["recipe"] == "third"
+
+
+class IdleKiller(QueueObserver):
+    """Kills the process that waits for another seed while the other one trains."""
+
+    def __init__(self, history):
+        self.history = history
+
+    def failed(self, label, message):
+        workers = [psutil.Process(child.pid) for child in active_children()]
+        if "already holds" in message:
+            wait_for(self.history.exists, active_children()[0])
+            min(workers, key=lambda worker: sum(worker.cpu_times()[:2])).kill()
+
+
+def test_who_trains_does_not_outlive_a_killed_neighbour(recipes, tmp_path):
+    """The one that waits has the lock of the queue, which the other would want next."""
+    slow = replace(recipes[0], train=replace(recipes[0].train, max_epochs=9999))
+    begun, other = (tmp_path / f"toy/first/seed-{seed}/training" for seed in slow.run.seeds)
+    other.mkdir(parents=True)
+    (other / "last.ckpt").write_text("of another run")
+    observer = IdleKiller(begun / "history.csv")
+    _, errors = run_recipes([slow], tmp_path, jobs=2, observer=observer)
+    assert "was killed" in errors["toy/first"]
 
 
 def test_ctrl_c_begins_no_more_seeds(write_recipe, tmp_path):
