@@ -5,6 +5,7 @@ Same arguments, same results; sentence-transformers itself need not be installed
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,8 +20,11 @@ from matchwork.errors import ConfigError, DataError
 from matchwork.models import CrossEncoder as CrossEncoderModel
 from matchwork.ordering import order
 from matchwork.rank import Matcher
+from matchwork.rank.pretrained import COSINE, MAXSIM
+from matchwork.text import WordPieceTokenizer
 
 Activation: TypeAlias = Callable[[Tensor], Tensor]
+_OLDER = ("automodel_args", "tokenizer_args", "config_args", "classifier_dropout")
 
 
 class CrossEncoder:
@@ -30,21 +34,69 @@ class CrossEncoder:
     of sentence-transformers, "minilm-maxsim", the folder of a matcher; or a `Matcher`.
     Scores go through `activation_fn`: by default what the model's own folder says, else the
     calibration of a calibrated matcher, else a sigmoid for cross-encoders and nothing for others.
-    `max_length` counts the pieces that are read at once, special ones included.
+    `max_length` counts the pieces that are read at once, special ones included. `cache_folder`,
+    `revision`, `local_files_only` and `token` are for models of the hub. `trust_remote_code` is
+    never needed and `model_card_data` never read; what else the library takes is refused unless
+    it is empty. `older` are the names that arguments had in its earlier versions.
     """
 
     def __init__(
         self,
-        model_name_or_path: str | Path | Matcher,
+        model_name_or_path: str | Path | Matcher | None = None,
         *,
+        modules: None = None,
         device: str | None = None,
+        prompts: dict[str, str] | None = None,
+        default_prompt_name: str | None = None,
+        cache_folder: str | None = None,
+        trust_remote_code: bool = False,
+        revision: str | None = None,
+        local_files_only: bool = False,
+        token: bool | str | None = None,
+        model_kwargs: dict[str, Any] | None = None,
+        processor_kwargs: dict[str, Any] | None = None,
+        config_kwargs: dict[str, Any] | None = None,
+        model_card_data: Any = None,
+        backend: str = "torch",
+        num_labels: int | None = None,
         max_length: int | None = None,
         activation_fn: Activation | None = None,
+        keep_in_fp32_modules: list[str] | None = None,
+        **older: Any,
     ) -> None:
-        self.matcher = open_matcher(model_name_or_path, device)
+        name = older.pop("model_name", None) or model_name_or_path
+        activation_fn = older.pop("default_activation_function", None) or activation_fn
+        known = {key: older.pop(key) for key in _OLDER if key in older}
+        if older:
+            raise ConfigError(f"CrossEncoder has no argument {next(iter(older))!r}")
+        _refuse(
+            modules=modules,
+            prompts=prompts,
+            default_prompt_name=default_prompt_name,
+            model_kwargs=model_kwargs,
+            processor_kwargs=processor_kwargs,
+            config_kwargs=config_kwargs,
+            backend=backend if backend != "torch" else None,
+            num_labels=num_labels if num_labels != 1 else None,
+            keep_in_fp32_modules=keep_in_fp32_modules,
+            **known,
+        )
+        if name is None:
+            raise ConfigError("CrossEncoder needs the name or folder of a model, or a Matcher")
+        hub = {
+            "cache_dir": cache_folder,
+            "revision": revision,
+            "local_files_only": local_files_only,
+            "token": token,
+        }
+        given = {option: value for option, value in hub.items() if value}
+        if given and not isinstance(name, Matcher):
+            name = _fetch(str(name), given)
+        # A copy, with limits of its own: the caller's matcher stays as it is.
+        self.matcher = copy(open_matcher(name, device))
         if max_length is not None:
-            _limit(self.matcher, max_length)
-        self.activation_fn = activation_fn or _default_activation(self.matcher, model_name_or_path)
+            _limit(self.matcher, max_length, shared=isinstance(name, Matcher))
+        self.activation_fn = activation_fn or _default_activation(self.matcher, name)
 
     @property
     def device(self) -> torch.device:
@@ -55,6 +107,22 @@ class CrossEncoder:
     def num_labels(self) -> int:
         """One: how well the texts match."""
         return 1
+
+    @property
+    def max_length(self) -> int | None:
+        """The most pieces that are read at once, special ones included; None: any number."""
+        matcher = self.matcher
+        room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
+        return None if room is None else room + _num_special(matcher)
+
+    def to(self, device: str | torch.device) -> "CrossEncoder":
+        """Move the weights."""
+        self.matcher.to(device)
+        return self
+
+    def eval(self) -> "CrossEncoder":
+        """As it always is here."""
+        return self
 
     def predict(
         self,
@@ -154,17 +222,46 @@ def _pair(number: int, pair: Any) -> tuple[str, str]:
 
 def _refuse(**options: object) -> None:
     for name, value in options.items():
-        if value is not None:
+        if value:
             raise ConfigError(f"{name} = {value!r} is not supported; leave it out")
 
 
-def _limit(matcher: Matcher, max_length: int) -> None:
-    """Of a pair that is read as one, both texts together; else each of them."""
+def _fetch(name: str, options: dict[str, Any]) -> str:
+    """The model by its folder on this machine, with what its name says behind that of the hub."""
+    ending = next((each for each in (MAXSIM, COSINE) if name.endswith(each)), "")
+    base = name if Path(name).is_dir() else name.removesuffix(ending)
+    return f"{model_folder(base, **options)}{ending if base != name else ''}"
+
+
+def _limit(matcher: Matcher, max_length: int, shared: bool) -> None:
+    """Of a pair that is read as one, both texts together; else each of them.
+
+    The limit of a model that this class has opened may be raised, as far as it has positions.
+    """
+    room = max_length - _num_special(matcher)
+    if room < 1:
+        raise ConfigError(
+            f"max_length = {max_length} leaves no room for text: {max_length - room} pieces are "
+            "special ones"
+        )
     encoder = matcher.model.encoder
-    if isinstance(matcher.model, CrossEncoderModel):
-        encoder.config = replace(encoder.config, max_positions=max_length)
+    if matcher.model.encodes_apart:
+        matcher.max_query_length = min(room, matcher.max_query_length or room)
+        matcher.max_document_length = min(room, matcher.max_document_length or room)
+    elif shared:
+        matcher.max_pair_length = room
     else:
-        matcher.max_query_length = matcher.max_document_length = max_length
+        encoder.config = replace(encoder.config, max_positions=max_length)
+
+
+def _num_special(matcher: Matcher) -> int:
+    """Pieces such as [CLS] that stand around, and between, texts that are read at once."""
+    tokenizer = matcher.tokenizer
+    if not isinstance(tokenizer, WordPieceTokenizer):
+        return 0
+    apart = matcher.model.encodes_apart
+    frame = tokenizer.frame if apart else tokenizer.pair_frame[:3]
+    return sum(map(len, frame))
 
 
 def _default_activation(matcher: Matcher, name: str | Path | Matcher) -> Activation:
@@ -204,8 +301,9 @@ def _progress(total: int, shown: bool) -> Iterator[Callable[[int], None] | None]
     if not shown:
         yield None
         return
+    from rich.console import Console
     from rich.progress import Progress
 
-    with Progress() as progress:
+    with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("Scoring", total=total)
         yield lambda done: progress.advance(task, done)

@@ -57,10 +57,13 @@ def wrap_network(
     max_positions: int | None = None,
     frame: Frame = "around",
     joint: bool = False,
+    cut_texts: bool = True,
 ) -> tuple[WordPieceTokenizer, TransformerEncoder]:
     """The tokenizer of a folder, and the network read from it as an encoder.
 
     `max_positions` are the most pieces that are read at once; never more than it has positions.
+    With `cut_texts` the tokenizer leaves no more of a text; without, whoever reads two texts as
+    one has to cut them.
     """
     if joint and frame == "token":
         raise ConfigError(
@@ -69,7 +72,9 @@ def wrap_network(
         )
     limits = (max_positions, num_positions(network))
     limit = min((limit for limit in limits if limit), default=None)
-    settings = WordPieceTokenizerConfig(unit=unit, max_positions=limit, frame=frame)
+    settings = WordPieceTokenizerConfig(
+        unit=unit, max_positions=limit if cut_texts else None, frame=frame
+    )
     tokenizer = WordPieceTokenizer.read(folder / "tokenizer.json", settings)
     before, after = tokenizer.frame
     pair = tokenizer.pair_frame
@@ -125,10 +130,15 @@ def transformer_folder(name: str | Path) -> Path:
     return folder
 
 
-def model_folder(name: str | Path) -> Path:
-    """Where a model lies on this machine, fetched from the hub when it is in no folder."""
+def model_folder(name: str | Path, **options: Any) -> Path:
+    """Where a model lies on this machine, fetched from the hub when it is in no folder.
+
+    `options` are those of huggingface_hub's `snapshot_download`: `revision`, `token` and so on.
+    """
     folder = Path(name)
-    return folder if folder.is_dir() else packaged_folder(str(name)) or _download(str(name))
+    if folder.is_dir():
+        return folder
+    return packaged_folder(str(name)) or _download(str(name), **options)
 
 
 def optional_settings(path: Path) -> dict[str, Any]:
@@ -141,12 +151,17 @@ def optional_settings(path: Path) -> dict[str, Any]:
     return table
 
 
-def _download(name: str) -> Path:
-    from huggingface_hub import snapshot_download
-
+def _download(name: str, **options: Any) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise DataError(
+            f"no folder {name!r}; models of the hub need an extra: "
+            "pip install 'matchwork[transformers]'"
+        ) from error
     try:
         with _quiet_hub():
-            return Path(snapshot_download(name, allow_patterns=_FILES))
+            return Path(snapshot_download(name, allow_patterns=_FILES, **options))
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise DataError(
@@ -165,10 +180,9 @@ def _require_files(folder: Path) -> None:
                 path=folder,
             )
     if not any(folder.glob("model*.safetensors")):
-        pickled = " (pickled weights can run any code and are never opened)"
         raise DataError(
-            f"no model.safetensors{pickled if any(folder.glob('*.bin')) else ''}; convert the "
-            "weights with save_pretrained(FOLDER, safe_serialization=True)",
+            "no model.safetensors (pickled weights can run any code and are never opened); convert "
+            "the weights with save_pretrained(FOLDER, safe_serialization=True)",
             path=folder,
         )
 

@@ -200,7 +200,7 @@ class TransformerEncoder(Encoder):
         """One vector per piece, or per word; `mask` says which pieces were read."""
         continues = (sequences.ids >= self.config.vocab_size) & sequences.mask
         if bool(continues.any()):
-            vectors, mask = _average_words(vectors, mask, sequences.mask & ~continues)
+            vectors, mask = _average_words(vectors, mask, mask & ~continues)
         return Encoded(vectors, mask, frame=frame)
 
 

@@ -22,7 +22,10 @@ def word_loss(states: Tensor, weight: Tensor, bias: Tensor, classes: Tensor) -> 
     Logits are `states weightᵀ + bias`. Under autocast they are multiplied in its precision and
     added up in that of the bias, as a linear layer and its cross entropy would be.
     """
-    total: Tensor = _WordLoss.apply(states, weight, bias, classes)  # type: ignore[no-untyped-call]
+    inputs = states, weight, bias
+    if not torch.is_grad_enabled():  # of which the function below is not told
+        inputs = states.detach(), weight.detach(), bias.detach()
+    total: Tensor = _WordLoss.apply(*inputs, classes)  # type: ignore[no-untyped-call]
     return total
 
 

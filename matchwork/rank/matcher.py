@@ -14,6 +14,7 @@ from matchwork.errors import ConfigError
 from matchwork.models import MatchModel, MatchOutput, ModelConfig
 from matchwork.rank import folder
 from matchwork.rank.calibration import AnyCalibration, Calibration
+from matchwork.rank.in_use import in_use
 from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.pair_rows import PairRows, Tokens
 from matchwork.rank.passes import Progress, collect, scores_only, whole_outputs
@@ -62,6 +63,7 @@ class Matcher:
         self.max_query_length, self.max_document_length = limits
         self.max_tokens: int | None = None  # padded tokens per batch; None: as suits the device
         self.max_pairs: int | None = None
+        self.max_pair_length: int | None = None  # of two texts that are read as one
         self.precision: Precision = "32"
         self.truncation = Truncation()  # adds up over calls; set it anew to count again
 
@@ -143,10 +145,17 @@ class Matcher:
 
     def tokens(self, query: str, document: str) -> tuple[list[Token], list[Token]]:
         """The tokens that the model sees of a pair."""
-        return (
-            self.tokenizer.tokens(query, self.max_query_length),
-            self.tokenizer.tokens(document, self.max_document_length),
-        )
+        texts = (query, self.max_query_length), (document, self.max_document_length)
+        tokens = [self.tokenizer.tokens(*text) for text in texts]
+        if self.pair_room is not None:
+            tables = [self.tokenizer.encode([text], most) for text, most in texts]
+            only = np.zeros(1, dtype=np.int64)
+            lengths = PairRows(tables[0], tables[1], only, only, self.pair_room).lengths
+            for side, (table, length) in enumerate(zip(tables, lengths, strict=True)):
+                # Where words are the tokens, larger ids are of pieces that continue one.
+                starts = table[0][: length[0]] < self.tokenizer.vocab_size
+                tokens[side] = tokens[side][: int(starts.sum())]
+        return tokens[0], tokens[1]
 
     def output(self, query: str, document: str) -> MatchOutput:
         """The model's whole output for one pair, evidence included."""
@@ -171,9 +180,16 @@ class Matcher:
 
         def score(query_numbers: Ids, document_numbers: Ids) -> Scores:
             rows = query_rows[query_numbers], document_rows[document_numbers]
-            return self.score_rows(PairRows(query_tokens, document_tokens, *rows), done)
+            pairs = PairRows(query_tokens, document_tokens, *rows, self.pair_room)
+            return self.score_rows(pairs, done)
 
         return score
+
+    @property
+    def pair_room(self) -> int | None:
+        """Most tokens of two texts together; None: any number, or they are not read as one."""
+        room = self.model.pair_room
+        return room if room is None else min(room, self.max_pair_length or room)
 
     def batch_limits(self) -> tuple[int, int]:
         """Most padded tokens and most pairs that are scored together."""
@@ -204,14 +220,9 @@ class Matcher:
     @contextmanager
     def scoring(self) -> Iterator[None]:
         """The model as it is when used: without dropout, without gradients."""
-        was_training = self.model.training
-        self.model.eval()
-        try:
-            bf16 = self.precision == "bf16"
-            with torch.inference_mode(), torch.autocast(self.device.type, torch.bfloat16, bf16):
-                yield
-        finally:
-            self.model.train(was_training)
+        fewer_bits = torch.autocast(self.device.type, torch.bfloat16, self.precision == "bf16")
+        with in_use(self.model), torch.inference_mode(), fewer_bits:
+            yield
 
     def tokenize(self, texts: Sequence[str], max_length: int | None) -> tuple[Ids, Tokens]:
         """Every distinct text once: for each text its row, and the table of rows."""
@@ -225,7 +236,7 @@ class Matcher:
         """The tokens of these pairs."""
         query_rows, queries = self.tokenize([q for q, _ in pairs], self.max_query_length)
         document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
-        return PairRows(queries, documents, query_rows, document_rows)
+        return PairRows(queries, documents, query_rows, document_rows, self.pair_room)
 
     def score_rows(self, rows: PairRows, progress: Progress | None = None) -> Scores:
         """Scores of tokenised pairs; every distinct pair is read once, wherever it occurs."""
@@ -249,10 +260,8 @@ class Matcher:
         return table[:, 0], table[:, 1:]
 
     def _count_beyond_room(self, rows: PairRows) -> None:
-        """Pairs that are too long together are cut by the model."""
-        if self.model.pair_room is not None:
-            beyond = np.maximum(sum(rows.lengths) - self.model.pair_room, 0)
-            self._count_cuts(int((beyond > 0).sum()), int(beyond.sum()))
+        cut = rows.num_cut
+        self._count_cuts(int((cut > 0).sum()), int(cut.sum()))
 
     def _count_cuts(self, texts: int, tokens: int) -> None:
         self.truncation = Truncation(self.truncation.texts + texts, self.truncation.tokens + tokens)

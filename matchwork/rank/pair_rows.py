@@ -1,9 +1,12 @@
 """Pairs of texts as rows of two tables of tokens, in which every distinct text stands once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+import torch
 
+from matchwork.encode.one_row import longest_first
 from matchwork.text import PairBatch
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 
@@ -12,25 +15,45 @@ Tokens = TokenTable | DeviceTokens
 
 @dataclass(frozen=True)
 class PairRows:
-    """Pair i is row `query_rows[i]` of `queries` with row `document_rows[i]` of `documents`."""
+    """Pair i is row `query_rows[i]` of `queries` with row `document_rows[i]` of `documents`.
+
+    Where two texts have `room` tokens together, the longer one is cut first.
+    """
 
     queries: Tokens
     documents: Tokens
     query_rows: Ids
     document_rows: Ids
+    room: int | None = None
 
     def __len__(self) -> int:
         return len(self.query_rows)
 
-    @property
+    @cached_property
     def lengths(self) -> tuple[Ids, Ids]:
-        """Tokens of the query and of the document of every pair."""
+        """Tokens of the query and of the document of every pair that are read."""
+        query, document = self._whole_lengths
+        if self.room is None or not len(self):
+            return query, document
+        lengths = torch.from_numpy(query), torch.from_numpy(document)
+        shorter, longer = (length.numpy() for length in longest_first(*lengths, self.room))
+        return shorter, longer
+
+    @property
+    def num_cut(self) -> Ids:
+        """Tokens of every pair that there is no room for."""
+        whole, read = np.add(*self._whole_lengths), np.add(*self.lengths)
+        cut: Ids = whole - read
+        return cut
+
+    @property
+    def _whole_lengths(self) -> tuple[Ids, Ids]:
         return self.queries.lengths[self.query_rows], self.documents.lengths[self.document_rows]
 
     def take(self, places: Ids) -> "PairRows":
         """The pairs in these places."""
-        chosen = self.query_rows[places], self.document_rows[places]
-        return PairRows(self.queries, self.documents, *chosen)
+        rows = self.query_rows[places], self.document_rows[places]
+        return replace(self, query_rows=rows[0], document_rows=rows[1])
 
     def distinct(self) -> tuple["PairRows", Ids]:
         """Every pair once, wherever it occurs, and for each pair its place among these."""
@@ -42,6 +65,8 @@ class PairRows:
 
     def gather(self) -> PairBatch:
         """Their tokens, padded."""
+        query, document = self.lengths
         return PairBatch(
-            self.queries.gather(self.query_rows), self.documents.gather(self.document_rows)
+            self.queries.gather(self.query_rows, query),
+            self.documents.gather(self.document_rows, document),
         )

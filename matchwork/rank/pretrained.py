@@ -52,6 +52,7 @@ class _Head:
     activation: Literal["tanh", "relu", "gelu"]
 
 
+_ACTIVATIONS = ("tanh", "relu", "gelu")
 _OF_ROBERTA = _Head("classifier.dense", "classifier.out_proj", "tanh")
 _HEADS = {
     "bert": _Head("base_model.pooler.dense", "classifier", "tanh"),
@@ -147,22 +148,38 @@ def _cross_encoder(folder: Path, name: str) -> Matcher:
         )
     head = _HEADS[kind]
     dense, output = network.get_submodule(head.dense), network.get_submodule(head.output)
-    tokenizer, encoder = _loaded(folder, network.base_model)
+    tokenizer, encoder = _loaded(folder, network.base_model, cut_texts=False)
     if "token_type_ids" not in token_inputs(folder):  # then the library tells no types apart
         encoder.config = replace(encoder.config, second_type=0)
-    model = CrossEncoder(CrossEncoderConfig(activation=head.activation), encoder)
+    activation = getattr(network.config, "pooler_hidden_act", head.activation)
+    if activation not in _ACTIVATIONS:
+        raise DataError(
+            f"the activation {activation!r} of its head cannot be read, only "
+            f"{', '.join(_ACTIVATIONS)}",
+            path=folder / "config.json",
+        )
+    model = CrossEncoder(CrossEncoderConfig(activation=activation), encoder)
     model.dense.load_state_dict(dense.state_dict())
     model.output.load_state_dict(output.state_dict())
     return Matcher(tokenizer, model, name=name)
 
 
-def _loaded(folder: Path, network: Any) -> _Loaded:
+def _loaded(folder: Path, network: Any, cut_texts: bool = True) -> _Loaded:
     """As much of a text as the library would read."""
     settings = optional_settings(folder / "sentence_bert_config.json")
-    of_tokenizer = optional_settings(folder / "tokenizer_config.json").get("model_max_length")
-    limit = settings.get("max_seq_length") or of_tokenizer
+    of_tokenizer = optional_settings(folder / "tokenizer_config.json")
+    if of_tokenizer.get("truncation_side") == "left":
+        raise DataError(
+            "its tokenizer cuts long texts on the left, which cannot be read; write "
+            'truncation_side = "right" if the beginning of a text may be read instead',
+            path=folder / "tokenizer_config.json",
+        )
+    limit = settings.get("max_seq_length") or of_tokenizer.get("model_max_length")
     tokenizer, encoder = wrap_network(
-        folder, network, max_positions=int(limit) if limit and limit < _NO_LIMIT else None
+        folder,
+        network,
+        max_positions=int(limit) if limit and limit < _NO_LIMIT else None,
+        cut_texts=cut_texts,
     )
     upper, lower = (tokenizer.encode([text])[0].tolist() for text in ("A", "a"))
     if settings.get("do_lower_case") and upper != lower:
@@ -202,7 +219,10 @@ def _similarity(folder: Path, normalized: bool) -> Literal["cosine", "dot"]:
 
 def _refuse_prompts(folder: Path) -> None:
     settings = optional_settings(folder / "config_sentence_transformers.json")
-    name = settings.get("default_prompt_name")
-    prompt = (settings.get("prompts") or {}).get(name)
-    if prompt:
-        raise DataError(f"it puts the prompt {prompt!r} before every text", path=folder)
+    prompts = settings.get("prompts") or {}
+    for name in (settings.get("default_prompt_name"), "query", "document", "passage"):
+        if prompts.get(name):
+            raise DataError(
+                f"it puts the prompt {prompts[name]!r} before texts, which is not supported",
+                path=folder,
+            )

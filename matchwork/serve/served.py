@@ -12,6 +12,7 @@ from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.rank import BM25, Matcher
 from matchwork.rank.matcher import Truncation
+from matchwork.rank.pair_rows import PairRows
 from matchwork.rank.relevance import relevance
 from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.failures import Failure, Kind
@@ -162,10 +163,9 @@ def _cuts(matcher: Matcher, pairs: Sequence[TextPair]) -> Truncation:
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         table = matcher.tokenizer.encode(list(rows), limit)
         tables.append((table, np.array([rows[text] for text in texts], dtype=np.int64)))
-    cut_texts = sum(table.num_cut_texts for table, _ in tables)
-    cut_tokens = sum(table.num_cut_tokens for table, _ in tables)
-    if matcher.model.pair_room is not None:
-        lengths = sum(table.lengths[rows] for table, rows in tables)
-        beyond = np.maximum(lengths - matcher.model.pair_room, 0)
-        cut_texts, cut_tokens = cut_texts + int((beyond > 0).sum()), cut_tokens + int(beyond.sum())
-    return Truncation(cut_texts, cut_tokens)
+    (query_table, query_rows), (document_table, document_rows) = tables
+    together = PairRows(query_table, document_table, query_rows, document_rows, matcher.pair_room)
+    return Truncation(
+        sum(table.num_cut_texts for table, _ in tables) + int((together.num_cut > 0).sum()),
+        sum(table.num_cut_tokens for table, _ in tables) + int(together.num_cut.sum()),
+    )

@@ -116,9 +116,9 @@ class TokenTable:
     def __getitem__(self, row: int) -> Ids:
         return self.flat[self.starts[row] : self.starts[row + 1]]
 
-    def gather(self, rows: Ids) -> Sequences:
-        """The chosen rows as a padded batch, at least one column wide."""
-        lengths = self.lengths[rows]
+    def gather(self, rows: Ids, lengths: Ids | None = None) -> Sequences:
+        """The chosen rows, or so much of each, as a padded batch at least one column wide."""
+        lengths = self.lengths[rows] if lengths is None else lengths
         width = max(1, int(lengths.max(initial=0)))
         columns = np.arange(width)
         mask = columns < lengths[:, None]
@@ -144,12 +144,13 @@ class DeviceTokens:
         self._starts = torch.from_numpy(table.starts).to(device)
         self._lengths = torch.from_numpy(table.lengths).to(device)
 
-    def gather(self, rows: Ids) -> Sequences:
-        """The chosen rows as a padded batch, at least one column wide."""
-        width = max(1, int(self.lengths[rows].max(initial=0)))
+    def gather(self, rows: Ids, lengths: Ids | None = None) -> Sequences:
+        """The chosen rows, or so much of each, as a padded batch at least one column wide."""
+        width = max(1, int((self.lengths[rows] if lengths is None else lengths).max(initial=0)))
         chosen = torch.from_numpy(rows).to(self._flat.device, non_blocking=True)
         columns = torch.arange(width, device=self._flat.device)
-        mask = columns < self._lengths[chosen].unsqueeze(1)
+        ends = self._lengths[chosen] if lengths is None else torch.from_numpy(lengths).to(chosen)
+        mask = columns < ends.unsqueeze(1)
         positions = self._starts[chosen].unsqueeze(1) + columns
         return Sequences(self._flat[positions.masked_fill(~mask, self._padding)], mask)
 

@@ -5,12 +5,16 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from matchwork.errors import DataError
+
 _CHUNK = 4096  # texts per call into a compiled tokenizer: bounds the memory of its results
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def readable(text: str) -> str:
     """Half a surrogate pair (a text cut inside an emoji) cannot be UTF-8: replace it."""
+    if not isinstance(text, str):
+        raise DataError(f"a text is expected, got {text!r}; leave it out, or give it as a str")
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

@@ -5,11 +5,13 @@ import inspect
 import numpy as np
 import pytest
 import torch
-from tiny_sentence_transformers import PAIRS, cross_encoder_folder
+from tiny_sentence_transformers import PAIRS, bi_encoder_folder, cross_encoder_folder
 from torch import nn
 
 from matchwork.compat.sentence_transformers import CrossEncoder
+from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError, DataError
+from matchwork.models import ADDAX, AddaxConfig
 from matchwork.rank import Matcher
 from matchwork.rank.calibration import Calibration
 
@@ -47,6 +49,50 @@ def test_the_same_arguments_in_the_same_order(method):
     for name in shared:
         if name != "inputs":
             assert mine[name].default == library[name].default, name
+
+
+def test_all_that_the_library_is_made_with(folder, ours):
+    library = inspect.signature(sentence_transformers.CrossEncoder.__init__).parameters
+    mine = inspect.signature(CrossEncoder.__init__).parameters
+    assert [name for name in mine if name != "older"] == list(library)
+    harmless = {name: library[name].default for name in list(library)[2:]}
+    harmless |= {"num_labels": 1, "trust_remote_code": True, "local_files_only": True}
+    harmless |= {"model_kwargs": {}, "prompts": {}, "revision": "main"}
+    for options in (harmless, {"automodel_args": None, "default_activation_function": None}):
+        found = CrossEncoder(str(folder), **options).predict(PAIRS)
+        assert np.array_equal(found, ours.predict(PAIRS))
+    assert CrossEncoder(model_name=str(folder)).eval().to("cpu").num_labels == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_labels": 3}, "num_labels = 3 is not supported"),
+        ({"backend": "onnx"}, "backend = 'onnx' is not supported"),
+        ({"model_kwargs": {"dtype": "float16"}}, "model_kwargs = .* is not supported"),
+        ({"tokenizer_args": {"use_fast": False}}, "tokenizer_args = .* is not supported"),
+        ({"maximal_length": 3}, "no argument 'maximal_length'"),
+        ({"max_length": 3}, "max_length = 3 leaves no room for text: 3 pieces are special"),
+    ],
+)
+def test_what_it_is_not_made_with(folder, options, message):
+    with pytest.raises(ConfigError, match=message):
+        CrossEncoder(folder, **options)
+    with pytest.raises(ConfigError, match="needs the name or folder"):
+        CrossEncoder()
+
+
+def test_models_of_the_hub_are_fetched_as_asked(folder, monkeypatch):
+    asked = {}
+
+    def fetch(name, **options):
+        asked.update(options, name=name)
+        return str(folder)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    found = CrossEncoder("some/model", revision="v2", cache_folder="here", token="mine")
+    assert asked.pop("allow_patterns") and len(found.predict(PAIRS)) == len(PAIRS)
+    assert asked == {"name": "some/model", "revision": "v2", "cache_dir": "here", "token": "mine"}
 
 
 @pytest.mark.parametrize(
@@ -104,12 +150,42 @@ def test_equal_scores_keep_the_order_given(ours, theirs):
     assert [each["corpus_id"] for each in found] == [each["corpus_id"] for each in expected]
 
 
-@pytest.mark.parametrize("max_length", [12, 25])
-def test_a_shorter_limit(folder, max_length):
+@pytest.mark.parametrize("max_length", [12, 25, 50, 60])
+def test_another_limit(folder, max_length):
+    """Lower than the folder's 40, or higher, up to the 60 positions of the network."""
     ours = CrossEncoder(str(folder), max_length=max_length, device="cpu")
     theirs = sentence_transformers.CrossEncoder(str(folder), max_length=max_length, device="cpu")
     np.testing.assert_allclose(ours.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
-    assert ours.matcher.truncation.tokens > 0
+    assert ours.matcher.truncation.tokens > 0 and ours.max_length == max_length
+
+
+def test_the_limit_of_texts_that_are_read_apart(tmp_path):
+    """It counts special pieces, too, as the library's does."""
+    folder = bi_encoder_folder(tmp_path / "bi")
+    theirs = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
+    theirs.max_seq_length = 12
+    vectors = [theirs.encode(list(texts)) for texts in zip(*PAIRS, strict=True)]
+    expected = theirs.similarity_pairwise(*vectors)
+    ours = CrossEncoder(folder, max_length=12)
+    np.testing.assert_allclose(ours.predict(PAIRS), expected, **EQUAL)
+    assert ours.max_length == 12
+
+
+def test_a_limit_of_positions_is_not_raised(bert_folder):
+    tokenizer, encoder = load_transformer(bert_folder)
+    matcher = Matcher(tokenizer, ADDAX(AddaxConfig(query_length=3, document_length=4), encoder))
+    raised = CrossEncoder(matcher, max_length=30)
+    np.testing.assert_allclose(raised.predict(PAIRS), matcher.score(PAIRS), **EQUAL)
+
+
+def test_the_matcher_of_the_caller_stays_as_it_is(folder):
+    matcher = Matcher.pretrained(folder)
+    before = matcher.score(PAIRS)
+    short = CrossEncoder(matcher, max_length=10)
+    lowered = short.predict(PAIRS, batch_size=1, activation_fn=nn.Identity())
+    expected = CrossEncoder(folder, max_length=10).predict(PAIRS, activation_fn=nn.Identity())
+    np.testing.assert_allclose(lowered, expected, **EQUAL)
+    assert np.array_equal(matcher.score(PAIRS), before) and matcher.max_pairs is None
 
 
 @pytest.mark.parametrize("activation", [nn.Identity(), nn.Tanh()], ids=str)
@@ -158,7 +234,8 @@ def test_a_bar_only_on_request(ours, capfd):
     ours.predict(PAIRS)
     assert capfd.readouterr() == ("", "")
     ours.predict(PAIRS, show_progress_bar=True)
-    assert "Scoring" in capfd.readouterr().out
+    shown = capfd.readouterr()
+    assert "Scoring" in shown.err and not shown.out  # which may be piped somewhere
 
 
 @pytest.mark.parametrize(

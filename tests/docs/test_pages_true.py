@@ -1,6 +1,7 @@
 """What the pages say is so: settings with their defaults, links, numbers."""
 
 import json
+import re
 import tomllib
 from dataclasses import MISSING, fields
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -122,6 +123,16 @@ def test_the_numbers_of_the_demo_come_from_its_json():
     for name, system in demo["systems"].items():
         row = next(line for line in readme.splitlines() if line.strip().startswith(f"{name}  "))
         assert [f"{value:.4f}" in row for value in system["measures"].values()] == [True] * 3
+
+
+def test_what_untrained_matchers_have_comes_from_its_json():
+    text = (ROOT / "docs/transformers.md").read_text()
+    found = re.findall(r"\[(\.\d{4})\]\(untrained/(.+?)\.json\)", text)
+    assert len(found) == len(list((ROOT / "docs/untrained").glob("*.json"))) == 2
+    for written, name in found:
+        evaluated = json.loads((ROOT / f"docs/untrained/{name}.json").read_text())
+        value = evaluated["systems"][name]["measures"]["AP"]["value"]
+        assert f"{value:.4f}" == f"0{written}" and evaluated["dataset"] == "wikiqa"
 
 
 @pytest.mark.parametrize("model", ["iasm", "match_srnn"])

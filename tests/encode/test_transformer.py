@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from matchwork.text import PairBatch, Sequences
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
 UNITS = ("piece", "word")
 KINDS = ("bert", "roberta")
+TEXTS_TOO_LONG = (" ".join(TEXTS), " ".join(TEXTS[::-1]))
 
 
 @pytest.fixture(scope="module")
@@ -218,3 +220,16 @@ def test_word_vectors_do_without_the_library():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     expected = "a transformer encoder needs an extra: pip install 'matchwork[transformers]'"
     assert done.stdout.strip() == expected
+
+
+def test_words_that_were_cut_off_are_no_words(bert_folder):
+    """Two texts that are too long together: what was not read has no vector to be matched."""
+    tokenizer, encoder = load_transformer(bert_folder, unit="word", joint=True)
+    encoder.config = replace(encoder.config, max_positions=20)
+    query, document = (tokenizer.encode([text]).gather(np.arange(1)) for text in TEXTS_TOO_LONG)
+    joined = encoder.join(query, document)
+    for text in (joined.query, joined.document):
+        read = text.vectors[text.mask]
+        assert len(read) and (read != 0).any(dim=1).all()
+    whole = (query.ids < tokenizer.vocab_size) & query.mask
+    assert joined.query.mask.sum() < whole.sum()

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from glacier_pair import DOCUMENT, QUERY
 
+from matchwork.encode import load_transformer
 from matchwork.errors import DataError, UnknownNameError
 from matchwork.explain import Explanation, WordPair, evidence_title, explain
 from matchwork.models import MODELS
+from matchwork.rank import Matcher
 
 
 @pytest.mark.parametrize("name", list(MODELS))
@@ -21,6 +23,22 @@ def test_evidence_is_words_by_words_and_the_score_is_the_matchers(make_matcher, 
     for side, text in (("query", QUERY), ("document", DOCUMENT)):
         for token in explanation.tokens(side):
             assert text[token.start : token.end] == token.text
+
+
+@pytest.mark.parametrize("unit", ["piece", "word"])
+@pytest.mark.parametrize("name", ["cross-encoder", "iam", "addax", "colbert"])
+def test_of_texts_too_long_together_what_was_read(bert_folder, name, unit):
+    tokenizer, encoder = load_transformer(bert_folder, unit=unit, joint=True)
+    encoder.config = replace(encoder.config, max_positions=20)
+    matcher = Matcher(tokenizer, MODELS[name].model(MODELS[name].config({}), encoder))
+    pair = QUERY, " ".join([DOCUMENT] * 3)
+    explanation = explain(matcher, *pair)
+    assert explanation.score == pytest.approx(matcher.score([pair])[0], abs=1e-5)
+    whole = [tokenizer.tokens(text) for text in pair]
+    found = explanation.query_tokens, explanation.document_tokens
+    for read, tokens in zip(found, whole, strict=True):
+        assert read and list(read) == tokens[: len(read)]
+    assert sum(map(len, found)) < sum(map(len, whole))
 
 
 def test_shares_of_the_bag_add_up_to_the_score_with_bigrams_too(make_matcher):

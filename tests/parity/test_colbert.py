@@ -22,7 +22,7 @@ def slow_max_sim(query: np.ndarray, document: np.ndarray) -> tuple[float, list[f
     best = []
     for q in query:
         cosines = [q @ d / (np.sqrt(q @ q) * np.sqrt(d @ d)) for d in document]
-        best.append(max(cosines) if cosines else 0.0)
+        best.append(max(cosines) if cosines else -1.0)
     return sum(best), best
 
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from copy import copy
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from matchwork.errors import DataError
 from matchwork.interact import WordWeights
 from matchwork.models import MODELS
 from matchwork.rank import Calibration, Matcher, rank_all
@@ -211,3 +213,24 @@ def test_odd_texts_score(tiny_matcher: Make) -> None:
     odd = ["\ud83d", "👍🏽", "\x00", "東京", "  ", "a" * 10_000]
     scores = tiny_matcher("iasm-dynamic").score([(q, d) for q in odd for d in odd])
     assert np.isfinite(scores).all()
+
+
+def test_nobody_scores_with_dropout(tiny_matcher: Make, pairs: list) -> None:
+    """Whoever ends first does not switch the model back under the others."""
+    matcher = tiny_matcher("bag")
+    matcher.model.train()
+    with matcher.scoring():
+        with copy(matcher).scoring():
+            assert not matcher.model.training
+        assert not matcher.model.training
+    assert matcher.model.training
+    with pytest.raises(ValueError), matcher.scoring():
+        raise ValueError
+    assert matcher.model.training
+
+
+def test_what_is_no_text_is_named(tiny_matcher: Make) -> None:
+    with pytest.raises(DataError, match="a text is expected, got None"):
+        tiny_matcher("bag").rank("who", ["hamlet", None])  # type: ignore[list-item]
+    with pytest.raises(DataError, match="a text is expected, got nan"):
+        tiny_matcher("bag").score([("who", float("nan"))])  # type: ignore[list-item]

@@ -8,7 +8,10 @@ from importlib.util import find_spec
 import huggingface_hub.constants
 import numpy as np
 import pytest
+import sentence_transformers
+import torch
 from tiny_sentence_transformers import PAIRS, bi_encoder_folder, cross_encoder_folder
+from tiny_transformers import TEXTS
 
 import matchwork as mw
 from matchwork.encode.pretrained import model_folder
@@ -134,6 +137,32 @@ def test_our_own_folders_open_too(tiny_matcher, tmp_path, pairs):
     )
 
 
+def test_which_activation_the_head_of_deberta_has(tmp_path):
+    folder = cross_encoder_folder(tmp_path / "deberta", "deberta-v2")
+    assert mw.Matcher.pretrained(folder).model.config.activation == "gelu"
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**settings, "pooler_hidden_act": "tanh"}))
+    theirs = sentence_transformers.CrossEncoder(str(folder), device="cpu")
+    expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
+    np.testing.assert_allclose(mw.Matcher.pretrained(folder).score(PAIRS), expected, atol=1e-5)
+    (folder / "config.json").write_text(json.dumps({**settings, "pooler_hidden_act": "silu"}))
+    with pytest.raises(DataError, match="activation 'silu' of its head cannot be read, only tanh"):
+        mw.Matcher.pretrained(folder)
+
+
+@pytest.mark.parametrize("lengths", [(90, 60), (60, 90), (61, 60), (38, 90), (3, 90), (19, 18)])
+def test_long_pairs_are_cut_as_the_library_cuts_them(cross_folder, lengths):
+    """An odd number of places goes to the text that was longer before any cut."""
+    words = " ".join(TEXTS * 20).split()
+    texts = [" ".join(words[:length]) for length in lengths]
+    matcher = mw.Matcher.pretrained(cross_folder)
+    theirs = sentence_transformers.CrossEncoder(str(cross_folder), device="cpu")
+    expected = theirs.predict([texts], activation_fn=torch.nn.Identity())
+    np.testing.assert_allclose(matcher.score([texts]), expected, atol=1e-5)
+    pieces = [len(matcher.tokenizer.encode([text])[0]) for text in texts]
+    assert matcher.truncation == ((1, sum(pieces) - 37) if sum(pieces) > 37 else (0, 0))
+
+
 @pytest.mark.parametrize("which", ["bi_folder", "cross_folder"])
 def test_pickled_weights_are_refused(request, tmp_path, which):
     copy = shutil.copytree(request.getfixturevalue(which), tmp_path / "copy")
@@ -179,8 +208,14 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
         (
             "config_sentence_transformers.json",
             {"default_prompt_name": "query", "prompts": {"query": "query: "}},
-            "it puts the prompt 'query: ' before every text",
+            "it puts the prompt 'query: ' before texts",
         ),
+        (
+            "config_sentence_transformers.json",
+            {"prompts": {"query": "", "document": "text: "}},
+            "it puts the prompt 'text: ' before texts",
+        ),
+        ("tokenizer_config.json", {"truncation_side": "left"}, "cuts long texts on the left"),
     ],
 )
 def test_settings_that_cannot_be_read(bi_folder, spoilt, file, changes, message):

@@ -1,0 +1,37 @@
+"""A model while it is used: without dropout, however many threads score with it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from matchwork.models import MatchModel
+
+
+class _Use(NamedTuple):
+    num_users: int
+    was_training: bool
+
+
+_lock = Lock()
+_uses: WeakKeyDictionary[MatchModel, _Use] = WeakKeyDictionary()
+
+
+@contextmanager
+def in_use(model: MatchModel) -> Iterator[None]:
+    """Switch dropout off for the first user of the model, and back with the last."""
+    with _lock:
+        use = _uses.get(model) or _Use(0, model.training)
+        if not use.num_users:
+            model.eval()
+        _uses[model] = use._replace(num_users=use.num_users + 1)
+    try:
+        yield
+    finally:
+        with _lock:
+            use = _uses.pop(model)
+            if use.num_users > 1:
+                _uses[model] = use._replace(num_users=use.num_users - 1)
+            else:
+                model.train(use.was_training)
