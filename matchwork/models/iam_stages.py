@@ -13,7 +13,7 @@ from matchwork.encode.language_model import LanguageModel, Predicted
 from matchwork.encode.two_way import TextReader
 from matchwork.errors import ConfigError
 from matchwork.interact import AdjacentEnergy, neighbours
-from matchwork.models.stage import Stage, StageConfig, Texts
+from matchwork.models.stage import Side, Stage, StageConfig, Texts
 from matchwork.text import Sequences, TokenTable, batches_by_length
 from matchwork.text.batch import Ids, shuffled_buckets
 
@@ -62,13 +62,14 @@ class LanguageModelStage(Stage):
 
     def __init__(
         self,
-        side: Literal["query", "document"],
+        side: Side,
         reader: TextReader,
         units: int,
         encode: Encode,
         vocab_size: int,
     ) -> None:
         self.name = f"language-model-{side}"
+        self.sides, self.after = (side,), ()
         self.module = LanguageModel(reader, units)
         self.config = LanguageModelConfig()
         self._side = side
@@ -115,6 +116,8 @@ class EnergyStage(Stage):
     """Trains the energy of neighbouring states of documents, which a frozen reader gives."""
 
     name = "energy"
+    sides = ("document",)
+    after = ("language-model-document",)
     module: AdjacentEnergy
     config: EnergyConfig
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.text import TokenTable
+
+Side: TypeAlias = Literal["query", "document"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,10 @@ class Stage(ABC):
     name: str
     module: nn.Module
     config: StageConfig
+    sides: tuple[Side, ...] = ("query", "document")
+    """Whose texts it reads."""
+    after: tuple[str, ...] | None = None
+    """The stages whose outcome it uses, by name; None: all that come before it."""
 
     @property
     def reads(self) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from matchwork.models import Stage, Texts
 from matchwork.version import VERSION
 
 CACHE_VARIABLE = "MATCHWORK_STAGE_CACHE"
+_LATER = ("trainable", "joint")  # settings of an encoder that hold only after the stages
 
 
 def stage_cache() -> Path:
@@ -58,25 +59,30 @@ def state_of(module: nn.Module, within: nn.Module | None = None) -> dict[str, Te
     return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in state.items()}
 
 
-def inputs_hash(encoder: Encoder, texts: Sequence[Texts], precision: str, seed: int) -> str:
-    """Identity of what all stages of a run learn from."""
+def run_hash(encoder: Encoder, precision: str, seed: int) -> str:
+    """Identity of what all stages of a run share beside texts."""
     digest = blake2b(digest_size=16)
+    config = {key: value for key, value in to_table(encoder.config).items() if key not in _LATER}
     # Another release may train otherwise.
-    settings = [VERSION, encoder.kind, to_table(encoder.config), precision, seed, len(texts)]
-    digest.update(dumps(settings).encode())
+    digest.update(dumps([VERSION, encoder.kind, config, precision, seed]).encode())
     _add_state(digest, encoder)
-    for table in (table for each in texts for table in (each.queries, each.documents)):
-        digest.update(table.starts.tobytes())
-        digest.update(table.flat.tobytes())
     return digest.hexdigest()
 
 
-def stage_hash(stage: Stage, inputs: str, earlier: Sequence[str]) -> str:
+def stage_hash(
+    stage: Stage, shared: str, splits: Sequence[Texts], earlier: Sequence[StageResult]
+) -> str:
     """Identity of a stage that has not begun: what is equal here ends with equal weights."""
     digest = blake2b(digest_size=16)
+    used = [each.hash for each in earlier if stage.after is None or each.name in stage.after]
     settings = [stage.name, to_table(stage.config), dict(stage.reads), repr(stage.module)]
-    digest.update(dumps([*settings, inputs, list(earlier)], sort_keys=True).encode())
+    digest.update(dumps([*settings, shared, len(splits), used], sort_keys=True).encode())
     _add_state(digest, stage.module)
+    for split in splits:
+        sides = {"query": split.queries, "document": split.documents}
+        for table in (sides[side] for side in stage.sides):
+            digest.update(table.starts.tobytes())
+            digest.update(table.flat.tobytes())
     return digest.hexdigest()
 
 

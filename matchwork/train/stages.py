@@ -14,8 +14,8 @@ from matchwork.registry import did_you_mean
 from matchwork.train.config import TrainConfig
 from matchwork.train.stage_file import (
     StageResult,
-    inputs_hash,
     load_stage,
+    run_hash,
     save_stage,
     stage_hash,
     state_of,
@@ -75,12 +75,12 @@ def run_stages(
     if not stages:
         return []
     splits = [texts] if dev is None else [texts, dev]
-    inputs = inputs_hash(model.encoder, splits, settings.precision, seed)
+    shared = run_hash(model.encoder, settings.precision, seed)
     results: list[StageResult] = []
     with _in_place(model, stages, settings) as device:
         for number, stage in enumerate(stages, start=1):
             run = _StageRun(stage, model, plan.cache, folder / stage.name)
-            identity = stage_hash(stage, inputs, [result.hash for result in results])
+            identity = stage_hash(stage, shared, splits, results)
             result = run.found(identity)
             plan.observer.begin(stage.name, number, len(stages), reused=result is not None)
             if result is None:

@@ -134,6 +134,24 @@ def test_another_matcher_reuses_the_stages(write_recipe, tmp_path):
     assert [stage["reused"] for stage in result["per_seed"][0]["stages"]] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("change", "reused"),
+    [
+        ("stage.language-model-query.learning_rate=0.002", [False, True, True]),
+        ("stage.language-model-document.learning_rate=0.002", [True, False, False]),
+        ("text.max_query_length=3", [False, True, True]),
+        ("text.max_document_length=3", [True, False, False]),
+        ("vectors.trainable=true", [True, True, True]),
+    ],
+)
+def test_a_stage_depends_on_what_it_reads(write_recipe, tmp_path, change, reused):
+    path, found = write_recipe(RECIPE), []
+    for name, changes in (("first", []), ("second", [change])):
+        result = run_recipe(load_recipe(path, changes), tmp_path / name)
+        found.append(result["per_seed"][0]["stages"])
+    assert [stage["reused"] for stage in found[1]] == reused
+
+
 @pytest.mark.slow
 def test_seeds_side_by_side(write_recipe, tmp_path):
     recipe, noted = load_recipe(write_recipe(RECIPE), ["run.seeds=[1, 2]"]), Noted()
