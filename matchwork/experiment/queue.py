@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,16 +11,18 @@ from typing import Any, TypeAlias
 
 from matchwork.errors import MatchworkError
 from matchwork.experiment.environment import commit
+from matchwork.experiment.lanes import Lanes, NotBegun
 from matchwork.experiment.observer import Observer
 from matchwork.experiment.prepare import Prepared, prepare, shares_data
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.run import gather
 from matchwork.experiment.seed import SeedOutcome
-from matchwork.experiment.side_by_side import KILLED, pack, processes, train_packed
+from matchwork.experiment.side_by_side import KILLED, pack
 from matchwork.experiment.train_seed import OUTCOME, train_seed
 from matchwork.files import read_json
 
 Submit: TypeAlias = Callable[[Prepared, int, Path], "Future[None]"]
+"""Begins a seed, or lets it wait; one whose turn never came fails with `NotBegun`."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,12 @@ def train_all(
     stop the others.
     """
     root = str(data_root) if data_root else None
-    queue = _Queue(keep, errors, observer or QueueObserver(), root, resume)
     waiting = sum(len(experiment.waiting(resume)) for experiment in experiments)
     jobs = max(1, min(jobs, waiting))  # seeds may all be finished, and only be gathered
     with _at_once(jobs, resume) if jobs > 1 else _in_turn(resume) as submit:
+        queue = _Queue(keep, errors, observer or QueueObserver(), root, resume, submit)
         for experiment in experiments:
-            queue.start(experiment, submit)
+            queue.start(experiment)
             while len(queue.running) >= 2 * jobs:  # as many wait as run: nobody is idle
                 queue.collect()
         while queue.running:
@@ -110,23 +112,16 @@ def _in_turn(resume: bool) -> Iterator[Submit]:
 def _at_once(jobs: int, resume: bool) -> Iterator[Submit]:
     """Seeds are trained in processes, whichever experiment they belong to."""
     readers: dict[Path, list[Future[None]]] = {}
-    with TemporaryDirectory(prefix="matchwork-") as shared, ExitStack() as open_pool:
-        pool = open_pool.enter_context(processes(jobs))
+    with TemporaryDirectory(prefix="matchwork-") as shared, Lanes(jobs) as lanes:
 
         def submit(prepared: Prepared, seed: int, folder: Path) -> "Future[None]":
-            nonlocal pool
             parcel = Path(shared, f"{prepared.recipe.name}-{prepared.recipe.hash}.pickle")
             if parcel not in readers:
                 for old in [old for old, seeds in readers.items() if all(s.done() for s in seeds)]:
                     old.unlink()  # the disk need not hold the data of all experiments
                     del readers[old]
                 pack(prepared, parcel)
-            try:
-                future = pool.submit(train_packed, parcel, seed, folder, resume)
-            except BrokenProcessPool:  # seeds of another experiment were lost with it
-                open_pool.close()
-                pool = open_pool.enter_context(processes(jobs))
-                future = pool.submit(train_packed, parcel, seed, folder, resume)
+            future = lanes.submit(parcel, seed, folder, resume)
             readers.setdefault(parcel, []).append(future)
             return future
 
@@ -153,14 +148,16 @@ class _Queue:
         observer: QueueObserver,
         data_root: str | None,
         resume: bool,
+        begin: Submit,
     ) -> None:
         self.running: dict[Future[None], _Task] = {}
+        self._begin = begin
         self._keep, self._errors, self._observer = keep, errors, observer
         self._data_root, self._resume = data_root, resume
         self._last: Prepared | None = None
         self._code = commit()
 
-    def start(self, experiment: Experiment, submit: Submit) -> None:
+    def start(self, experiment: Experiment) -> None:
         """Prepare an experiment and hand out its seeds."""
         self._observer.stage(f"preparing {experiment.label}")
         seeds = experiment.waiting(self._resume)
@@ -170,12 +167,15 @@ class _Queue:
             if not seeds:
                 self._finish(experiment, prepared)
             for seed in seeds:
-                future = submit(prepared, seed, experiment.seed_folder(seed))
-                self.running[future] = _Task(experiment, prepared, seed, left)
+                self._submit(_Task(experiment, prepared, seed, left))
                 self.collect(timeout=0)
         except Exception as error:  # data that is missing, a disk that is full
             self._fail(experiment, error)
         self._observer.stage("training")
+
+    def _submit(self, task: _Task) -> None:
+        folder = task.experiment.seed_folder(task.seed)
+        self.running[self._begin(task.prepared, task.seed, folder)] = task
 
     def _prepare(self, recipe: Recipe) -> Prepared:
         if self._last is not None and not shares_data(self._last, recipe):
@@ -191,6 +191,9 @@ class _Queue:
         for future in done:
             task = self.running.pop(future)
             try:
+                if isinstance(future.exception(), NotBegun):
+                    self._submit(task)
+                    continue
                 future.result()
                 outcome = read_json(task.experiment.seed_folder(task.seed) / OUTCOME)
                 self._observer.seed(task.experiment.label, SeedOutcome.from_json(outcome))

@@ -3,17 +3,20 @@
 import os
 import pickle
 import signal
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import forkserver, get_all_start_methods, get_context
+from multiprocessing import connection, forkserver, get_all_start_methods, get_context
+from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from threading import Thread
+from typing import Any, cast
 
 import torch
 
@@ -28,6 +31,7 @@ KILLED = (
     "--resume to keep what is finished"
 )
 _EVERY = 0.2  # seconds between two looks at what the processes tell
+_GRACE = 5.0  # seconds that an interrupted process has for ending its step
 # Not forked from this process: threads and GPUs that it has used would not survive that. Where
 # there are forks, they are of a server that has done nothing but import what the seeds need.
 _CONTEXT = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
@@ -83,21 +87,38 @@ def import_early() -> None:
 
 
 @contextmanager
-def processes(jobs: int, news: "SimpleQueue[Any] | None" = None) -> Iterator[ProcessPoolExecutor]:
-    """Processes for `train_packed`, which tell `news` how they get on.
+def processes(
+    jobs: int, news: "SimpleQueue[Any] | None" = None, *, number: int | None = None
+) -> Iterator[ProcessPoolExecutor]:
+    """Processes for `train_packed`, which tell `news` how they get on; each of `jobs` in all.
 
-    When the block fails, those under way end their seed and the others are not begun.
+    There are as many, or the given number of them. When the block fails, those under way end
+    their seed and the others are not begun; when somebody wants it to end, they end soon.
     """
     import_early()
     stop = _CONTEXT.Event()
     told = news, jobs, dict(os.environ), stop
-    with ProcessPoolExecutor(jobs, _CONTEXT, _begin, told) as pool:
+    with ProcessPoolExecutor(number or jobs, _CONTEXT, _begin, told) as pool:
         try:
             yield pool
-        except BaseException:
+        except BaseException as error:
             stop.set()  # some are in the hands of the processes already and cannot be cancelled
+            if not isinstance(error, Exception):
+                children = list((pool._processes or {}).values())
+                Thread(target=_end_soon, args=(children,), daemon=True).start()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _end_soon(children: Sequence[BaseProcess]) -> None:
+    """Ctrl-C reaches all processes of a terminal; those that were not told are ended."""
+    deadline = time.monotonic() + _GRACE
+    left = {child.sentinel: child for child in children}
+    while left and (seconds := deadline - time.monotonic()) > 0:
+        for sentinel in connection.wait(list(left), seconds):
+            left.pop(cast(int, sentinel))
+    for child in left.values():
+        child.terminate()
 
 
 def _pass_on(news: "SimpleQueue[Any]", observer: Observer) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from multiprocessing import active_children
 from shutil import rmtree
 
-import psutil
 import pytest
 from killed_runs import PATIENCE, wait_for
 
@@ -113,54 +112,33 @@ class Killer(QueueObserver):
     """Kills a process as the system does when memory runs out, once."""
 
     def __init__(self):
-        self.failures, self.seeds = [], []
+        self.failures, self.left = [], 1
 
     def stage(self, text):
-        if text == "training" and not self.failures and not self.seeds:
-            os.kill(max(child.pid for child in active_children()), signal.SIGKILL)
-
-    def seed(self, label, outcome):
-        self.seeds.append(label)
+        if text == "training" and self.left:
+            self.left -= 1
+            (child,) = active_children()
+            os.kill(child.pid, signal.SIGKILL)
 
     def failed(self, label, message):
         self.failures.append(label)
         assert "was killed" in message
 
 
-def test_a_killed_process_does_not_fail_the_recipes_to_come(recipes, tmp_path):
+def test_a_killed_process_fails_its_own_recipe_only(recipes, tmp_path):
+    """Not those that wait for the same process, nor those that others train."""
     observer = Killer()
-    first = replace(recipes[0], train=replace(recipes[0].train, max_epochs=2000))
-    found, errors = run_recipes([first, *recipes[1:]], tmp_path, jobs=2, observer=observer)
-    assert "toy/first" in errors and list(errors) == observer.failures
-    assert found and found[-1]["recipe"] == "third"
+    first = replace(recipes[0], run=replace(recipes[0].run, seeds=(3,)))
+    slow = replace(first, train=replace(first.train, max_epochs=300))
+    others = [replace(recipe, run=replace(recipe.run, seeds=(3, 5))) for recipe in recipes[1:]]
+    found, errors = run_recipes([slow, *others], tmp_path, jobs=2, observer=observer)
+    assert list(errors) == observer.failures == ["toy/first"]
+    assert [one["recipe"] for one in found] == ["second", "third"]
 
 
-class IdleKiller(QueueObserver):
-    """Kills the process that waits for another seed while the other one trains."""
-
-    def __init__(self, history):
-        self.history = history
-
-    def failed(self, label, message):
-        workers = [psutil.Process(child.pid) for child in active_children()]
-        if "already holds" in message:
-            wait_for(self.history.exists, active_children()[0])
-            min(workers, key=lambda worker: sum(worker.cpu_times()[:2])).kill()
-
-
-def test_who_trains_does_not_outlive_a_killed_neighbour(recipes, tmp_path):
-    """The one that waits has the lock of the queue, which the other would want next."""
-    slow = replace(recipes[0], train=replace(recipes[0].train, max_epochs=9999))
-    begun, other = (tmp_path / f"toy/first/seed-{seed}/training" for seed in slow.run.seeds)
-    other.mkdir(parents=True)
-    (other / "last.ckpt").write_text("of another run")
-    observer = IdleKiller(begun / "history.csv")
-    _, errors = run_recipes([slow], tmp_path, jobs=2, observer=observer)
-    assert "was killed" in errors["toy/first"]
-
-
-def test_ctrl_c_begins_no_more_seeds(write_recipe, tmp_path):
-    """As a terminal sends it, to the command and all its processes."""
+@pytest.mark.parametrize("send", [os.killpg, os.kill])
+def test_ctrl_c_begins_no_more_seeds(write_recipe, tmp_path, send):
+    """As a terminal sends it, to the command and all its processes; or to the command alone."""
     slow = write_recipe().read_text().replace("max_epochs = 3", "max_epochs = 9999")
     names = ["a", "b", "c"]
     for name in names:
@@ -176,7 +154,7 @@ def test_ctrl_c_begins_no_more_seeds(write_recipe, tmp_path):
     )
     histories = tmp_path.glob
     wait_for(lambda: len(list(histories("runs/toy/a/seed-*/training/history.csv"))) == 2, command)
-    os.killpg(command.pid, signal.SIGINT)
+    send(command.pid, signal.SIGINT)
     _, said = command.communicate(timeout=PATIENCE)
     assert command.returncode == 130 and "--resume continues" in said
     assert "Traceback" not in said
