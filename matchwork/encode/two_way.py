@@ -14,8 +14,8 @@ class TwoWayStack(nn.Module):
 
     Were they joined between layers, the second layer would have seen the word that it is to
     predict. Every layer is one call of torch's fused kernel: on a GPU on packed rows, where
-    padding costs nothing; on a CPU on whole rectangles, for which torch takes half as long to
-    train. Dropout is between layers and torch's own: cuDNN's would not follow the seed.
+    padding costs nothing; on a CPU on whole rectangles, which torch trains in less
+    time. Dropout is between layers and torch's own: cuDNN's would not follow the seed.
     """
 
     def __init__(self, dim: int, units: int, num_layers: int = 2, dropout: float = 0.0) -> None:

@@ -1,8 +1,10 @@
 """What every word added, and what all of them add up to."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from matchwork.explain.explanation import Explanation, Side, Values
 from matchwork.ordering import order
@@ -10,6 +12,7 @@ from matchwork.ordering import order
 SIDES: tuple[Side, Side] = ("query", "document")
 # Weights of words in a summary and the like: their sum says nothing about the score.
 NO_SHARES = ("salience", "attention", "jump")
+MEANS = ("jump",)  # of several words: their sum says nothing at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +20,8 @@ class Contributions:
     """The word weights of one side, word by word; the most helpful word first.
 
     `values` has a row per word, a column per kind of weight ("agreement", "distance"). A word
-    that stands in several places is one row, their sum; `counts` says how many they are.
+    that stands in several places is one row, their sum or, of `MEANS`, their mean; `counts` says
+    how many they are.
     """
 
     side: Side
@@ -36,16 +40,23 @@ class Contributions:
 
     @property
     def totals(self) -> Values:
-        """The sum of each kind over all words."""
-        return np.asarray(self.values.sum(axis=0), dtype=np.float64)
+        """The sum of each kind over all words, or the mean."""
+        return self._together(0)
 
     def rows(self, top_k: int) -> list[tuple[str, list[float]]]:
         """The first words, the others as one, and all of them: rows of a table that adds up."""
         shown = list(zip(self.labels, self.values.tolist(), strict=True))[:top_k]
         others = sum(self.counts[top_k:])
         if others:
-            shown.append((f"({others} more)", self.values[top_k:].sum(axis=0).tolist()))
+            shown.append((f"({others} more)", self._together(top_k).tolist()))
         return [*shown, (f"all {sum(self.counts)} words", self.totals.tolist())]
+
+    def _together(self, first: int) -> Values:
+        """All words from that one on, as one."""
+        values, counts = self.values[first:], np.array(self.counts[first:])
+        means = counts @ values / max(1, counts.sum())
+        together: Values = np.where(_are_means(self.kinds), means, values.sum(axis=0))
+        return together
 
 
 def contributions(explanation: Explanation) -> list[Contributions]:
@@ -84,7 +95,9 @@ def _of_side(explanation: Explanation, side: Side) -> Contributions:
     for place, token in enumerate(explanation.tokens(side)):
         places.setdefault(token.text.casefold(), []).append(place)
     table = np.stack(list(weights.values()), axis=1)
-    sums = np.stack([table[where].sum(axis=0) for where in places.values()])
+    found = [table[where] for where in places.values()]
+    means = _are_means(tuple(weights))
+    sums = np.stack([np.where(means, one.mean(axis=0), one.sum(axis=0)) for one in found])
     words = [explanation.tokens(side)[where[0]].text for where in places.values()]
     counts = [len(where) for where in places.values()]
     ranking = order(sums[:, 0]).tolist()
@@ -95,3 +108,7 @@ def _of_side(explanation: Explanation, side: Side) -> Contributions:
         tuple(counts[i] for i in ranking),
         sums[ranking],
     )
+
+
+def _are_means(kinds: Sequence[str]) -> npt.NDArray[np.bool_]:
+    return np.array([kind.startswith(MEANS) for kind in kinds])

@@ -44,16 +44,31 @@ def segments(text: str, words: Sequence["Token"], values: Values) -> list[Segmen
     ]
 
 
-def opacity(value: float, largest: float) -> float:
-    """How strongly to paint a value, 0 to 0.75: text on it stays readable."""
-    return 0.75 * abs(value) / largest if largest > 0 else 0.0
+class Scale(NamedTuple):
+    """From where to where values are painted ever more strongly."""
+
+    least: float
+    largest: float
+
+    @classmethod
+    def of(cls, parts: Sequence[Segment]) -> "Scale":
+        """From 0; from the least value where none is less than half of the largest, as with
+        attention: otherwise all words would look alike."""
+        values = [part.value for part in parts if part.value is not None]
+        largest, least = max(map(abs, values), default=0.0), min(values, default=0.0)
+        return cls(least if largest / 2 < least < largest else 0.0, largest)
+
+    def opacity(self, value: float) -> float:
+        """How strongly to paint a value, 0 to 0.75: text on it stays readable."""
+        width = self.largest - self.least
+        return 0.75 * (abs(value) - self.least) / width if width > 0 else 0.0
 
 
 def marked_text(text: str, words: Sequence["Token"], values: Values) -> str:
     """The text as HTML, blue for positive and orange for negative words."""
     parts = segments(text, words, values)
-    largest = max((abs(part.value) for part in parts if part.value is not None), default=0.0)
-    return "".join(_mark(part, largest) for part in parts)
+    scale = Scale.of(parts)
+    return "".join(_mark(part, scale) for part in parts)
 
 
 def explanation_html(explanation: Explanation, num_pairs: int = 10) -> str:
@@ -84,12 +99,12 @@ def _side(explanation: Explanation, side: Side) -> str:
     )
 
 
-def _mark(part: Segment, largest: float) -> str:
+def _mark(part: Segment, scale: Scale) -> str:
     if part.value is None:
         return escape(part.text)
     rgb = POSITIVE if part.value >= 0 else NEGATIVE
     red, green, blue = (int(rgb[i : i + 2], 16) for i in (1, 3, 5))
-    paint = f"rgba({red},{green},{blue},{opacity(part.value, largest):.2f})"
+    paint = f"rgba({red},{green},{blue},{scale.opacity(part.value):.2f})"
     return (
         f"<mark style='background:{paint};color:inherit;border-radius:3px;padding:1px 0' "
         f"title='{part.value:.4f}'>{escape(part.text)}</mark>"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchwork.explain.contributions import Contributions, contributions
 from matchwork.explain.explanation import Explanation, Side
-from matchwork.explain.highlight import NEGATIVE, POSITIVE, Segment, opacity, segments
+from matchwork.explain.highlight import NEGATIVE, POSITIVE, Scale, Segment, segments
 from matchwork.explain.titles import evidence_title
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _bars(side: Contributions, max_words: int, scale: Any) -> "Chart":
 
 def _layout(parts: list[Segment]) -> list[dict[str, Any]]:
     """Places of the segments on lines of equal letters; a word moves to the next line whole."""
-    largest = max((abs(part.value) for part in parts if part.value is not None), default=0.0)
+    scale = Scale.of(parts)
     placed: list[dict[str, Any]] = []
     line = column = used = 0
     for text, value in parts:
@@ -111,7 +111,7 @@ def _layout(parts: list[Segment]) -> list[dict[str, Any]]:
                     "start": column,
                     "end": column + len(piece),
                     "colour": POSITIVE if value is None or value >= 0 else NEGATIVE,
-                    "opacity": 0.0 if value is None else opacity(value, largest),
+                    "opacity": 0.0 if value is None else scale.opacity(value),
                 }
             )
             column += len(piece)

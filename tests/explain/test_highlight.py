@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwork.explain.highlight import marked_text, segments
+from matchwork.explain.highlight import Scale, Segment, marked_text, segments
 from matchwork.text import Token
 
 
@@ -59,3 +59,13 @@ def test_notebook_view_escapes_texts_and_names_the_evidence(handmade):
 def test_notebook_view_shows_a_probability_only_when_there_is_one(handmade, probability):
     html = replace(handmade, probability=probability)._repr_html_()
     assert ("probability of a match 0.25" in html) == (probability is not None)
+
+
+def test_words_that_differ_little_do_not_look_alike():
+    """Attention of a hundred words: the least of them is white."""
+    scale = Scale.of([Segment("a", 0.20), Segment(" ", None), Segment("b", 0.18)])
+    assert scale.opacity(0.18) == 0 and scale.opacity(0.20) == 0.75
+    for values in ([0.2, 0.05], [0.2, -0.2], [0.2]):  # from 0, as before
+        scale = Scale.of([Segment("a", value) for value in values])
+        assert scale.opacity(0.1) == pytest.approx(0.375)
+    assert Scale.of([]).opacity(0.0) == 0

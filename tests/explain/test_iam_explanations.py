@@ -9,7 +9,7 @@ import torch
 
 from matchwork.encode import WordEmbedding
 from matchwork.explain import Explanation, explain, save
-from matchwork.explain.contributions import sum_line
+from matchwork.explain.contributions import contributions, sum_line
 from matchwork.explain.drawing import to_svg
 from matchwork.explain.picture import picture
 from matchwork.explain.reading_charts import reading_bars, reading_values
@@ -83,3 +83,16 @@ def test_long_answers_are_cut_in_a_picture() -> None:
     found = explain(matcher(), QUERY, " ".join(["hamlet"] * 80))
     drawn = to_svg(reading_bars(found, 50))
     assert "first 50 of 80 words" in drawn
+
+
+def test_jumps_of_a_word_that_stands_twice_are_not_added_up(make_matcher):
+    why = explain(make_matcher("iam"), "who wrote hamlet", "the play the man wrote")
+    (found,) = [one for one in contributions(why) if one.side == "document"]
+    attention, jumps = (why.weights[f"document_{kind}"].values for kind in found.kinds)
+    row = found.values[found.words.index("the")]
+    assert found.kinds == ("attention", "jump") and found.counts[found.words.index("the")] == 2
+    np.testing.assert_allclose(row, [attention[0] + attention[2], (jumps[0] + jumps[2]) / 2])
+    np.testing.assert_allclose(found.totals, [attention.sum(), jumps.mean()])
+    label, values = found.rows(1)[1]
+    others = [place for place in range(5) if why.document_tokens[place].text != found.words[0]]
+    assert label == f"({len(others)} more)" and values[1] == pytest.approx(jumps[others].mean())
