@@ -111,8 +111,8 @@ def _train_several(
             show.line(f"         {place}; matchwork results shows them together")
     if errors:
         raise TrainingError(
-            f"{len(errors)} of {len(plans)} recipes failed; the same command with --resume "
-            "tries them again"
+            f"{len(errors)} of {len(plans)} recipes failed; the same command with --resume tries "
+            "them again. Where you change a recipe, first delete its folder"
         )
 
 

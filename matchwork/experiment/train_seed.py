@@ -16,7 +16,7 @@ from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.files import write_json
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
-from matchwork.train.fitting import fit
+from matchwork.train.fitting import FitResult, fit
 from matchwork.train.stage_file import stage_cache
 from matchwork.train.stages import StageObserver, StagePlan
 from matchwork.train.validate import Validator, calibrate
@@ -46,6 +46,8 @@ def train_seed(
         on_epoch=lambda record: observer.epoch(seed, record),
         stages=StagePlan(recipe.stages, stage_cache(), _StageTeller(observer, seed)),
     )
+    learning = max(time.monotonic() - began, _seconds(trained))
+    began = time.monotonic()
     gc.collect()  # trainer and optimiser hold each other: several times the weights, on the device
     if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
         matcher.to("cuda")
@@ -68,9 +70,15 @@ def train_seed(
         observer.stage(f"measuring seed {seed} on {condition.section.data.test}{where}")
         known = dev_run if condition is prepared.main else None
         outcome.conditions[name] = _measure(condition, matcher, folder, observer, known)
-    outcome.seconds = time.monotonic() - began
+    outcome.seconds = learning + time.monotonic() - began
     matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
     write_json(folder / OUTCOME, outcome.to_json())
+
+
+def _seconds(trained: FitResult) -> float:
+    """What stages and epochs took, in this process and in those that it continues."""
+    stages = sum(stage.seconds for stage in trained.stages if not stage.reused)
+    return stages + sum(record["seconds"] for record in trained.history)
 
 
 class _StageTeller(StageObserver):

@@ -80,3 +80,5 @@ def test_killed_runs_end_like_the_whole_one(tmp_path):
     assert len(inside) >= 2, f"the kills missed the training: {kept}"
     finish(recipe, killed)
     assert outcome(killed) == outcome(whole)
+    told = json.loads((killed / "seed-1" / "outcome.json").read_text())
+    assert told["seconds"] > 0.99 * sum(record["seconds"] for record in told["history"])
