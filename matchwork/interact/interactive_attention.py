@@ -7,11 +7,13 @@ from torch import Tensor, nn
 
 from matchwork.encode import Encoded
 from matchwork.encode.two_way import last_states, small_uniform
+from matchwork.errors import ConfigError
 from matchwork.interact.masked import masked_softmax
 from matchwork.interact.tf_idf import WordBag
 
 Alignment: TypeAlias = Literal["position", "final"]
 MatrixForm: TypeAlias = Literal["factorised", "dense"]
+MOST_DENSE = 20_000  # words: 1.6 GB, and as much again for gradients
 
 
 class Attended(NamedTuple):
@@ -53,6 +55,11 @@ class InteractiveAttention(nn.Module):
         small_uniform(self)
         unit = nn.functional.normalize(words.detach(), dim=-1)
         if matrix == "dense":
+            if len(words) > MOST_DENSE:
+                raise ConfigError(
+                    f'matrix = "dense" has an entry for every pair of {len(words):,} words; it is '
+                    f'for at most {MOST_DENSE:,}, so use "factorised"'
+                )
             self.matrix = nn.Parameter(unit @ unit.T)
         else:
             self.left = nn.Parameter(unit.clone())

@@ -12,7 +12,9 @@ from iam_setup import DIM, VARIANTS, WORDS, model, sides, texts
 from tiny_transformers import TEXTS
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig, load_transformer
+from matchwork.errors import ConfigError
 from matchwork.interact import TfIdf, WordBag
+from matchwork.interact.interactive_attention import InteractiveAttention
 from matchwork.models import IAM, IAMConfig
 from matchwork.rank import Matcher
 from matchwork.text import TokenTable
@@ -204,3 +206,10 @@ def test_on_transformer_vectors(bert_folder, unit: Any, input_dim: int | None) -
         matcher.score(pairs), scores, rtol=1e-7, atol=0
     )  # terms are known by their first piece
     assert not hasattr(made, "shift")
+
+
+def test_a_dense_matrix_of_many_words_is_refused_before_memory_ends() -> None:
+    words = torch.zeros(20_001, 2)
+    assert InteractiveAttention(4, words[:9], matrix="dense").matrix.shape == (9, 9)
+    with pytest.raises(ConfigError, match=r'every pair of 20,001 words.*use "factorised"'):
+        InteractiveAttention(4, words, matrix="dense")
