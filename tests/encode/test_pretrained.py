@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from tiny_transformers import save_transformer
 
 from matchwork.encode import load_transformer
+from matchwork.encode.pretrained import model_folder
 from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.rank import Matcher
 
@@ -154,3 +155,9 @@ def test_minilm_finds_the_answer_untrained():
     matcher = Matcher(tokenizer, MODELS["bag"].model(MODELS["bag"].config({}), encoder))
     documents = ["the film was very long", "the author of the tragedy was shakespeare", "fish swim"]
     assert matcher.rank("who wrote hamlet", documents)[0].document.text == documents[1]
+
+
+def test_a_mistyped_folder_where_the_extra_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # as if it were not installed
+    with pytest.raises(DataError, match=r"no folder 'runs/typo'; .*matchwork\[transformers\]"):
+        model_folder("runs/typo")
