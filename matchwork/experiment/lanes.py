@@ -1,50 +1,36 @@
 """Processes of their own for seeds of many experiments: one that is killed loses only its seed."""
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from typing import TypeAlias
 
 from matchwork.experiment.side_by_side import processes, train_packed
+
+Begin: TypeAlias = Callable[[Path, int, Path, bool], "Future[None]"]
+"""Trains a seed of what `pack` wrote as soon as a process is free: parcel, seed, folder, resume."""
 
 
 class NotBegun(Exception):
     """The process that a seed was waiting for has been killed; it may have another."""
 
 
-class Lanes:
-    """As many processes as `jobs`, each with the seeds that wait for it; use it as a context."""
-
-    def __init__(self, jobs: int) -> None:
-        self._open = ExitStack()
-        self._lanes = [_Lane(jobs) for _ in range(jobs)]
-
-    def submit(self, parcel: Path, seed: int, folder: Path, resume: bool) -> "Future[None]":
-        """Train a seed of what `pack` wrote, as soon as a process is free."""
-        return min(self._lanes, key=len).submit(parcel, seed, folder, resume)
-
-    def __enter__(self) -> "Lanes":
-        for lane in self._lanes:
-            self._open.push(lane.end)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._open.__exit__(kind, error, traceback)
+@contextmanager
+def lanes(jobs: int) -> Iterator[Begin]:
+    """As many processes as `jobs`: a seed goes to the one for which fewest seeds wait."""
+    with ExitStack() as stack:
+        made = [_Lane(jobs, stack.enter_context(ExitStack())) for _ in range(jobs)]
+        yield lambda *call: min(made, key=len).submit(*call)
 
 
 class _Lane:
-    """One process at a time, made anew after it was killed."""
+    """One process at a time, made anew in `place` after it was killed."""
 
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-        self._open = ExitStack()
+    def __init__(self, jobs: int, place: ExitStack) -> None:
+        self._jobs, self._place = jobs, place
         self._pool: ProcessPoolExecutor | None = None
         self._lost = False  # the seed that was under way when the process was killed
         self._given: list[Future[None]] = []
@@ -57,7 +43,7 @@ class _Lane:
         try:
             inner = self._process().submit(call)
         except BrokenProcessPool:
-            self._open.close()
+            self._place.close()
             self._pool = None
             inner = self._process().submit(call)
         given: Future[None] = Future()
@@ -65,18 +51,10 @@ class _Lane:
         inner.add_done_callback(partial(self._pass_on, given))
         return given
 
-    def end(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._open.__exit__(kind, error, traceback)
-
     def _process(self) -> ProcessPoolExecutor:
         if self._pool is None:
             self._lost = False
-            self._pool = self._open.enter_context(processes(self._jobs, number=1))
+            self._pool = self._place.enter_context(processes(self._jobs, number=1))
         return self._pool
 
     def _pass_on(self, given: "Future[None]", inner: "Future[None]") -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from matchwork.errors import MatchworkError
 from matchwork.experiment.environment import commit
-from matchwork.experiment.lanes import Lanes, NotBegun
+from matchwork.experiment.lanes import NotBegun, lanes
 from matchwork.experiment.observer import Observer
 from matchwork.experiment.prepare import Prepared, prepare, shares_data
 from matchwork.experiment.recipe import Recipe
@@ -112,7 +112,7 @@ def _in_turn(resume: bool) -> Iterator[Submit]:
 def _at_once(jobs: int, resume: bool) -> Iterator[Submit]:
     """Seeds are trained in processes, whichever experiment they belong to."""
     readers: dict[Path, list[Future[None]]] = {}
-    with TemporaryDirectory(prefix="matchwork-") as shared, Lanes(jobs) as lanes:
+    with TemporaryDirectory(prefix="matchwork-") as shared, lanes(jobs) as begin:
 
         def submit(prepared: Prepared, seed: int, folder: Path) -> "Future[None]":
             parcel = Path(shared, f"{prepared.recipe.name}-{prepared.recipe.hash}.pickle")
@@ -121,7 +121,7 @@ def _at_once(jobs: int, resume: bool) -> Iterator[Submit]:
                     old.unlink()  # the disk need not hold the data of all experiments
                     del readers[old]
                 pack(prepared, parcel)
-            future = lanes.submit(parcel, seed, folder, resume)
+            future = begin(parcel, seed, folder, resume)
             readers.setdefault(parcel, []).append(future)
             return future
 
