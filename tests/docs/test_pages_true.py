@@ -200,6 +200,21 @@ def test_numbers_by_data_set_come_from_their_results(page, models):
         assert seen == shown, f"{page}: {heading}"
 
 
+def test_other_models_beside_iam_come_from_their_results():
+    rows = tables(ROOT / "docs/models/iam.md")["Beside the other models, on word vectors"]
+    assert len(rows) >= 5
+    for name, *written in rows:
+        cells = []
+        for data, condition in (("wikiqa", ""), ("trecqa", "clean")):
+            path = ROOT / f"results/{data}/{name}.json"
+            measured = (
+                by_condition(json.loads(path.read_text()))[condition] if path.exists() else None
+            )
+            for measure in ("AP", "RR"):
+                cells.append(f"{measured['measures'][measure]['mean']:.4f}" if measured else "–")
+        assert written == cells, name
+
+
 def cells_of(path, condition, measures):
     """Mean and the paper's of each measure, the first fused with BM25, and the number of seeds."""
     result = json.loads(path.read_text())
