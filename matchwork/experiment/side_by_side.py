@@ -90,10 +90,11 @@ def import_early() -> None:
 def processes(
     jobs: int, news: "SimpleQueue[Any] | None" = None, *, number: int | None = None
 ) -> Iterator[ProcessPoolExecutor]:
-    """Processes for `train_packed`, which tell `news` how they get on; each of `jobs` in all.
+    """Processes for `train_packed`, which tell `news` how they get on.
 
-    There are as many, or the given number of them. When the block fails, those under way end
-    their seed and the others are not begun; when somebody wants it to end, they end soon.
+    They share out the cores among `jobs`; there are as many here, or the given number. When the
+    block fails, those under way end their seed and the others are not begun; when it is
+    interrupted, they end soon.
     """
     import_early()
     stop = _CONTEXT.Event()
