@@ -8,8 +8,8 @@ from benchmarks.report import THREADS, print_figures, write_result
 
 NAMES = (
     *("startup", "tokenizing", "pair_file", "data_work", "training"),
-    *("forward", "spatial_gru", "hcan", "iam", "rerank", "scoring", "bm25", "score_file"),
-    "serve",
+    *("forward", "spatial_gru", "hcan", "iam", "rerank", "fine_tuning", "scoring", "bm25"),
+    *("score_file", "serve"),
 )
 
 

@@ -22,7 +22,7 @@ from scipy.stats import spearmanr
 from benchmarks.as_file import CORES, options, read, tell, threads
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
-from benchmarks.rerank_gpu import on_gpu
+from benchmarks.fine_tuning import on_gpu
 from benchmarks.rerank_model import STEPS, make_cross_encoder
 from benchmarks.workload import lengths
 from matchwork.data import Dataset, load, toy

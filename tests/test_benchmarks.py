@@ -102,7 +102,7 @@ def test_unknown_benchmark_is_named(monkeypatch, capsys):
 
 
 def test_training_on_a_gpu_is_measured_on_any_device():
-    figures = importlib.import_module("benchmarks.rerank_gpu").on_gpu("cpu", quick=True)
+    figures = importlib.import_module("benchmarks.fine_tuning").on_gpu("cpu", quick=True)
     assert len(figures) == 4 and all(figure.value > 0 for figure in figures.values())
 
 

@@ -14,7 +14,8 @@ from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
 from matchwork.text import Sequences
 
-_PASS_WORK = {"cpu": 3e8, "gpu": 3e11}  # multiplications done while one more pass is started
+# Multiplications done while one more pass is started, or one more span of rows (plain_forward).
+_PASS_WORK, _SPAN_WORK = {"cpu": 3e8, "gpu": 3e11}, 5e7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,23 +177,26 @@ class TransformerEncoder(Encoder):
         mask[:, 0] = True  # attention over nothing at all is not a number
 
         def run(rows: Tensor, longest: int) -> Tensor:
-            ids, seen = row.ids[rows, :longest], mask[rows, :longest]
             given = {name: values[rows, :longest] for name, values in options.items()}
-            if plain_forward.can_run(self.transformer):
-                return plain_forward.run(self.transformer, ids, seen, first, **given)
-            output = self.transformer(input_ids=ids, attention_mask=seen.long(), **given)
+            seen = mask[rows, :longest].long()
+            output = self.transformer(
+                input_ids=row.ids[rows, :longest], attention_mask=seen, **given
+            )
             vectors: Tensor = output.last_hidden_state
             return vectors
 
         with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
-            return in_passes(run, row.mask.sum(dim=1), row.ids.shape[1], self._pass_worth)
+            if plain_forward.can_run(self.transformer):
+                worth = self._worth(_SPAN_WORK)
+                return plain_forward.run(self.transformer, row.ids, mask, first, worth, **options)
+            kind = "cpu" if self.transformer.device.type == "cpu" else "gpu"
+            width = row.ids.shape[1]
+            return in_passes(run, row.mask.sum(dim=1), width, self._worth(_PASS_WORK[kind]))
 
-    @property
-    def _pass_worth(self) -> int:
-        """Tokens that cost as much as starting one more pass through all layers."""
+    def _worth(self, multiplications: float) -> int:
+        """How many tokens through all layers cost as much."""
         layers = sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
-        start = _PASS_WORK["cpu" if self.transformer.device.type == "cpu" else "gpu"]
-        return round(start / max(1, layers))
+        return round(multiplications / max(1, layers))
 
     def _by_token(
         self, vectors: Tensor, mask: Tensor, sequences: Sequences, frame: Tensor | None = None

@@ -1,28 +1,57 @@
 """Hashing auto-encoder: token vectors through a bottle-neck of bits, and back."""
 
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from matchwork.interact.small_linear import SPREAD, small_linear
+from matchwork.interact.small_linear import SPREAD, SmallLinear
 
 Reduction = Literal["sum", "mean"]
 
 
-class Hashed(NamedTuple):
-    """Codes (batch, tokens, bits), what is read back from them, and the two errors (batch,).
+class Hashed:
+    """Codes (batch, tokens, bits) of vectors; what is read back from them, where it is asked for.
 
     `soft` codes lie between -1 and 1 and can be trained through; `hard` ones are -1 or 1.
     """
 
-    soft: Tensor
-    hard: Tensor
-    restored: Tensor
-    code_error: Tensor
-    restored_error: Tensor
+    def __init__(
+        self, of: "HashingDenoiser", vectors: Tensor, mask: Tensor, signal: Tensor
+    ) -> None:
+        self.soft = torch.tanh(of.alpha * signal)
+        self.hard = torch.where(signal >= 0, 1.0, -1.0).to(signal.dtype)
+        self._of, self._vectors, self._mask = of, vectors, mask
+        self._learning = torch.is_grad_enabled()
+
+    @property
+    def restored(self) -> Tensor:
+        """What the decoder makes of the soft codes, (batch, tokens, dim)."""
+        learning = self._learning and torch.is_grad_enabled()
+        with torch.set_grad_enabled(learning), torch.autocast(self.soft.device.type, enabled=False):
+            return self._of.decode(self.soft)
+
+    @property
+    def code_error(self) -> Tensor:
+        """How far soft codes are from hard ones, (batch,)."""
+        return self._error(self.soft - self.hard)
+
+    @property
+    def restored_error(self) -> Tensor:
+        """How far from the vectors what is restored is, (batch,)."""
+        return self._error(self.restored - self._vectors)
+
+    def _error(self, difference: Tensor) -> Tensor:
+        """Squares of the real tokens of every text, added up or averaged."""
+        with torch.autocast(difference.device.type, enabled=False):
+            real = self._mask.to(difference.dtype).unsqueeze(-2)
+            total = (real @ difference.square()).squeeze(-2).sum(dim=-1)
+        if self._of.reduction == "sum":
+            return total
+        num_tokens = self._mask.sum(dim=-1).clamp_min(1)
+        return total / (num_tokens * difference.shape[-1])
 
 
 class HashingDenoiser(nn.Module):
@@ -38,7 +67,7 @@ class HashingDenoiser(nn.Module):
         self.alpha, self.reduction = alpha, reduction
         widths = [dim, dim // 2, dim // 2, bits]
         layers = list(pairwise(widths))
-        self.encoder = nn.ModuleList(small_linear(wide, narrow) for wide, narrow in layers)
+        self.encoder = nn.ModuleList(SmallLinear(wide, narrow) for wide, narrow in layers)
         self.biases = nn.ParameterList(torch.zeros(wide) for wide, _ in reversed(layers))
         if not tied:
             self.weights = nn.ParameterList(
@@ -66,12 +95,7 @@ class HashingDenoiser(nn.Module):
         """Codes and errors of (batch, tokens, dim); padding adds to no error."""
         with torch.autocast(vectors.device.type, enabled=False):
             vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
-            signal = self.encode(vectors)
-            soft = torch.tanh(self.alpha * signal)
-            hard = torch.where(signal >= 0, 1.0, -1.0).to(signal.dtype)
-            restored = self.decode(soft)
-            errors = self._errors(mask, soft - hard, restored - vectors)
-            return Hashed(soft, hard, restored, *errors)
+            return Hashed(self, vectors, mask, self.encode(vectors))
 
     def encode(self, vectors: Tensor) -> Tensor:
         """Values in (-1, 1), whose signs are the code."""
@@ -89,13 +113,3 @@ class HashingDenoiser(nn.Module):
             return list(self.weights)
         first, second, third = (layer.get_parameter("weight").mT for layer in self.encoder)
         return [third, second, first]
-
-    def _errors(self, mask: Tensor, *differences: Tensor) -> list[Tensor]:
-        """Squares of the real tokens of every text, added up or averaged."""
-        real = mask.to(differences[0].dtype).unsqueeze(-2)
-        if self.reduction == "mean":
-            real = real / real.sum(dim=-1, keepdim=True).clamp_min(1)
-        sums = [(real @ each.square()).squeeze(-2).sum(dim=-1) for each in differences]
-        if self.reduction == "sum":
-            return sums
-        return [total / each.shape[-1] for total, each in zip(sums, differences, strict=True)]

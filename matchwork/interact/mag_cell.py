@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from matchwork.encode.linear import linear
 from matchwork.interact.masked import masked_softmax
-from matchwork.interact.small_linear import SPREAD, small_linear
+from matchwork.interact.small_linear import SPREAD, SmallLinear
 
 
 class MagOutput(NamedTuple):
@@ -41,9 +41,9 @@ class MagCell(nn.Module):
             nn.init.normal_(parameter, std=SPREAD / length**0.5)
         self.dropout = nn.Dropout(dropout)
         if highway:
-            self.transform = small_linear(2 * dim, 2 * dim)
-            self.gate = small_linear(2 * dim, 2 * dim, bias=gate_bias)
-            self.output = small_linear(2 * dim, dim)
+            self.transform = SmallLinear(2 * dim, 2 * dim)
+            self.gate = SmallLinear(2 * dim, 2 * dim, bias=gate_bias)
+            self.output = SmallLinear(2 * dim, dim)
 
     @torch.no_grad()
     def start_as_own(self) -> None:
@@ -74,7 +74,7 @@ class MagCell(nn.Module):
         """Of values (batch, own, dim) and of whole tokens (batch, own, 1), in one product."""
         weights = torch.cat([self.weight, self.token_weight.unsqueeze(-1)], dim=1)
         bias = torch.cat([self.bias, self.token_bias.view(1)])
-        fields = functional.linear(scores, weights[: scores.shape[-1]].mT, bias)
+        fields = linear(scores, weights[: scores.shape[-1]].mT, bias)
         gates = torch.sigmoid(fields)
         return gates[..., :-1], gates[..., -1:]
 

@@ -39,7 +39,7 @@ from matchwork.interact import (
     attend,
     max_sim,
 )
-from matchwork.interact.small_linear import small_linear
+from matchwork.interact.small_linear import SmallLinear
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 
@@ -146,8 +146,8 @@ class ADDAX(MatchModel):
                 reduction=config.reduction,
             )
         else:
-            self.document_projection = small_linear(dim, config.hash_dim)
-        self.query_projection = small_linear(dim, config.hash_dim)
+            self.document_projection = SmallLinear(dim, config.hash_dim)
+        self.query_projection = SmallLinear(dim, config.hash_dim)
         if config.start == "aligned":
             self._start_aligned()
 
@@ -178,8 +178,8 @@ class ADDAX(MatchModel):
         query = _cut(query, self.config.query_length, "query")
         document = _cut(document, self.config.document_length, "document")
         trace = self.trace(query, document)
-        penalty = None
-        if trace.hashed is not None:
+        penalty = None  # where nothing can be learnt, nobody asks for it
+        if trace.hashed is not None and not torch.is_inference_mode_enabled():
             errors = trace.hashed.code_error, trace.hashed.restored_error
             penalty = self.config.delta * errors[0] + self.config.gamma * errors[1]
         evidence = LazyEvidence(lambda: self._evidence(query, document, trace))

@@ -44,7 +44,7 @@ def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
 def is_fused(config: TrainConfig, device: torch.device) -> bool:
     """Whether one kernel moves all parameters; it undoes the scale of 16 bits too late to clip."""
     clips_scaled = config.clip_norm is not None and config.precision == "16-mixed"
-    return device.type == "cuda" and not clips_scaled
+    return device.type in ("cpu", "cuda") and not clips_scaled
 
 
 def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, float]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from matchwork.encode import TransformerConfig, TransformerEncoder, transformer
+from matchwork.encode import TransformerConfig, TransformerEncoder, plain_forward, transformer
 from matchwork.encode.by_length import distinct_rows, in_passes, pass_ends
 from matchwork.text import Sequences
 
@@ -58,8 +58,9 @@ def test_a_transformer_reads_unequal_rows_as_it_reads_each_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(transformer._PASS_WORK, "cpu", 0)  # so small a network is never split
+    monkeypatch.setattr(plain_forward, "can_run", lambda _: False)  # as on a GPU
     torch.manual_seed(0)
-    encoder = _tiny().double().train()  # no dropout in it; trained, so the library's own code runs
+    encoder = _tiny().double().train()  # no dropout in it
     lengths = torch.tensor([40, 2, 3, 39, 1, 0, 2])
     mask = torch.arange(40) < lengths[:, None]
     texts = Sequences(torch.randint(4, 50, mask.shape), mask)
@@ -95,6 +96,7 @@ def test_a_shorter_text_is_another_even_where_padding_is_a_word() -> None:
 
 
 def test_a_transformer_reads_equal_texts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_forward, "can_run", lambda _: False)  # as on a GPU
     torch.manual_seed(0)
     encoder = _tiny().train()
     ids = torch.randint(4, 50, (2, 6))[[0, 1, 0, 0, 1]]

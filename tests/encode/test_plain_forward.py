@@ -76,12 +76,93 @@ def test_no_layers_at_all_leave_the_input_layer():
         assert torch.equal(found, made.embeddings(input_ids=ids)[:, :1])
 
 
-def test_learning_is_left_to_the_library():
+@pytest.mark.parametrize("worth", [1, 1_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_are_those_of_the_library(kind, worth):
+    """However many spans the rows fall into."""
+    made = without_dropout(network(kind)).train()
+    ids, mask = texts(made, (7, 4, 1, 7, 2, 4))
+    weights = [weight for weight in made.parameters() if weight.requires_grad]
+
+    def learnt(vectors):
+        (vectors[mask] * torch.linspace(-1, 1, vectors.shape[-1])).square().sum().backward()
+        found = [weight.grad for weight in weights]
+        made.zero_grad()
+        return found
+
+    expected = learnt(made(input_ids=ids, attention_mask=mask.long()).last_hidden_state)
+    found = learnt(plain_forward.run(made, ids, mask, worth=worth))
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_dropped_follows_from_the_seed_and_evens_out(kind):
+    made = network(kind).train()
+    ids, mask = texts(made, LENGTHS)
+
+    def vectors(seed):
+        torch.manual_seed(seed)
+        return plain_forward.run(made, ids, mask)[mask].detach()
+
+    assert torch.equal(vectors(1), vectors(1))
+    assert not torch.allclose(vectors(1), vectors(2))
+    dropped = torch.stack([vectors(seed) for seed in range(300)]).mean(dim=0)
+    torch.manual_seed(0)
+    options = {"input_ids": ids, "attention_mask": mask.long()}
+    theirs = [made(**options).last_hidden_state[mask].detach() for _ in range(300)]
+    off = dropped - torch.stack(theirs).mean(dim=0)
+    assert off.abs().max() < 0.3 and off.square().mean().sqrt() < 0.1
+
+
+def test_dropout_may_be_taken_out_or_replaced():
     made = network("bert")
-    assert not plain_forward.can_run(made)  # gradients are on
-    with torch.no_grad():
-        assert plain_forward.can_run(made)
-        assert not plain_forward.can_run(made.train())
-        unknown = transformers.AutoConfig.for_model("albert", hidden_size=8, embedding_size=8)
-        made.eval().config = unknown
+    ids, mask = texts(made, LENGTHS)
+    expected = plain_forward.run(made, ids, mask)
+    for layer in made.encoder.layer:
+        layer.attention.self.dropout = layer.output.dropout = torch.nn.Identity()
+        layer.attention.output.dropout = torch.nn.AlphaDropout(0.5)
+    made.embeddings.dropout = torch.nn.Identity()
+    made.train()
+    assert not torch.allclose(plain_forward.run(made, ids, mask)[mask], expected[mask])
+    for layer in made.encoder.layer:
+        layer.attention.output.dropout = torch.nn.Dropout(0.0)
+    torch.testing.assert_close(plain_forward.run(made, ids, mask)[mask], expected[mask])
+
+
+def test_what_is_left_to_the_library():
+    made = network("bert")
+    assert plain_forward.can_run(made) and plain_forward.can_run(made.train())
+    made.gradient_checkpointing_enable()
+    assert not plain_forward.can_run(made)
+    assert not plain_forward.can_run(network("bert").to("meta"))
+    others = [
+        transformers.AutoConfig.for_model("albert", hidden_size=8, embedding_size=8),
+        transformers.AutoConfig.for_model("bert", is_decoder=True),
+        transformers.AutoConfig.for_model("bert", pruned_heads={0: [1]}),
+        transformers.AutoConfig.for_model("bert", position_embedding_type="relative_key"),
+    ]
+    for made.config in others:
         assert not plain_forward.can_run(made)
+
+
+@pytest.mark.parametrize(
+    "watch",
+    [
+        lambda made: made.register_forward_hook(print),
+        lambda made: made.encoder.layer[0].register_forward_pre_hook(print),
+        lambda made: made.encoder.layer[0].output.dense.register_full_backward_hook(print),
+        lambda made: setattr(made.encoder.layer[0].output.dense, "forward", torch.neg),
+    ],
+)
+def test_a_network_that_somebody_watches_or_has_changed_runs_as_it_is(watch):
+    made = network("bert")
+    watch(made)
+    assert not plain_forward.can_run(made)
+
+
+def without_dropout(made):
+    for part in made.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0
+    return made

@@ -67,3 +67,22 @@ def test_signs_are_decided_in_full_precision(dtype):
 def test_untied_decoder_has_weights_of_its_own():
     shapes = [tuple(weight.shape) for weight in denoiser(tied=False).weights]
     assert shapes == [(3, 4), (3, 3), (6, 3)]
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_decoder_learns_over_codes_that_do_not(tied):
+    made = denoiser(tied=tied)
+    made.encoder.requires_grad_(False)
+    hashed = made(vectors(), MASK)
+    with torch.no_grad():
+        expected = hashed.restored  # a look at it takes nothing away from learning
+    hashed.restored_error.sum().backward()
+    assert all(bias.grad is not None for bias in made.biases)
+    torch.testing.assert_close(hashed.restored.detach(), expected)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_what_was_not_learnt_from_has_no_gradients_later(mode):
+    with mode():
+        hashed = denoiser()(vectors(), MASK)
+    assert not hashed.restored.requires_grad

@@ -1,33 +1,59 @@
-"""Training steps of ADDAX and of a cross-encoder on equal random texts and equal transformers."""
+"""Training steps of ADDAX and of a cross-encoder on equal random texts and equal transformers.
+
+On a CPU also beside the transformers library's own way through the same network, and in 32 bits.
+"""
 
 from collections.abc import Callable
+from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
-from matchwork.encode import TransformerConfig, TransformerEncoder
+from matchwork.encode import TransformerConfig, TransformerEncoder, plain_forward
 from matchwork.models import ADDAX, AddaxConfig, CrossEncoder, CrossEncoderConfig, MatchModel
 from matchwork.text import PairBatch, Sequences
 
 PAIRS, QUERY, DOCUMENT, VOCABULARY = 128, 24, 96, 30_000
+CPU_PAIRS, TINY = 32, (1, 16)
 SIZES = {"MiniLM-L6": (6, 384), "BERT-base": (12, 768)}  # layers, width
 _CLS, _SEP = (2,), (3,)
+
+
+def run(quick: bool) -> Figures:
+    """On the CPU, at MiniLM's size: the models, then one of them learning in other ways."""
+    sizes, pairs, repeats = (TINY, 2, 1) if quick else (SIZES["MiniLM-L6"], CPU_PAIRS, 7)
+    figures = _figures("MiniLM-L6", sizes, pairs, "cpu", repeats)
+    batch, model = _batch(pairs, "cpu"), CrossEncoder(CrossEncoderConfig(), _encoder(sizes))
+
+    def loss() -> Tensor:
+        return _loss(model, batch)
+
+    def by_library() -> None:
+        with patch.object(plain_forward, "can_run", return_value=False):
+            short()
+
+    short, long = _step(model, loss, "cpu"), _step(model, loss, "cpu", torch.float32)
+    ours, theirs, in_full = medians(repeats, short, by_library, long)
+    for name, peer, spent in (("by hand", "by the library", theirs), ("bf16", "32 bits", in_full)):
+        figures[f"cross-encoder trained, {name}"] = Figure(
+            value=pairs / ours, unit="pairs/s", peer=pairs / spent, peer_name=peer
+        )
+    return figures
 
 
 def on_gpu(device: str, quick: bool) -> Figures:
     """For either size: pairs a second, and what is not the transformer's."""
     figures: Figures = {}
-    for name, (layers, width) in SIZES.items():
-        sizes = (1, 16) if quick else (layers, width)
-        figures |= _figures(name, sizes, 2 if quick else PAIRS, device, 1 if quick else 7)
+    for name, sizes in SIZES.items():
+        pairs, repeats = (2, 1) if quick else (PAIRS, 7)
+        figures |= _figures(name, TINY if quick else sizes, pairs, device, repeats)
     return figures
 
 
 def _figures(name: str, sizes: tuple[int, int], pairs: int, device: str, repeats: int) -> Figures:
-    torch.manual_seed(0)
-    batch = PairBatch(_texts(pairs, QUERY, device), _texts(pairs, DOCUMENT, device))
+    batch = _batch(pairs, device)
     addax = ADDAX(AddaxConfig(scale_scores=True, reduction="mean"), _encoder(sizes)).to(device)
     cross = CrossEncoder(CrossEncoderConfig(), _encoder(sizes)).to(device)
 
@@ -53,6 +79,11 @@ def _figures(name: str, sizes: tuple[int, int], pairs: int, device: str, repeats
             target=Target("ratio", "most", 0.25),
         ),
     }
+
+
+def _batch(pairs: int, device: str) -> PairBatch:
+    torch.manual_seed(0)
+    return PairBatch(_texts(pairs, QUERY, device), _texts(pairs, DOCUMENT, device))
 
 
 def _encoder(sizes: tuple[int, int]) -> TransformerEncoder:
@@ -90,13 +121,18 @@ def _loss(model: MatchModel, batch: PairBatch) -> Tensor:
     return loss if output.penalty is None else loss + output.penalty.float().mean()
 
 
-def _step(model: nn.Module, loss: Callable[[], Tensor], device: str) -> Callable[[], None]:
-    """Forward in bf16, backward, AdamW."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-9)
+def _step(
+    model: nn.Module,
+    loss: Callable[[], Tensor],
+    device: str,
+    precision: torch.dtype = torch.bfloat16,
+) -> Callable[[], None]:
+    """Forward in few bits, backward, AdamW."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-9, fused=True)
 
     def step() -> None:
         optimizer.zero_grad()
-        with torch.autocast(device, torch.bfloat16):
+        with torch.autocast(device, precision, enabled=precision != torch.float32):
             value = loss()
         value.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
