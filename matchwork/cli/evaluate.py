@@ -96,6 +96,7 @@ def evaluate(
         options=data_options(option),
     )
     answer = measure(matcher, question, weight, precision)
+    show.cuts(answer.matcher)
     if run_out is not None:
         write_run(run_out, answer.run, tag=list(answer.runs)[-1].replace(" ", ""))
     if report is not None:

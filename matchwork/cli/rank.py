@@ -65,6 +65,7 @@ def rank(
         hits = scorer.rank(query, texts, top_k)
         scores = [hit.score for hit in hits]
         chances = None if calibration is None else calibration.probability(scores).tolist()
+    show.cuts(scorer)
     if chances is not None and threshold is not None:  # probabilities fall as scores do
         chances = [chance for chance in chances if chance >= threshold]
         hits = hits[: len(chances)]

@@ -158,7 +158,6 @@ def _print_summary(matcher: "Matcher", num_rows: int, seconds: float, out: str, 
         return
     said = show.note if out == STDOUT else show.line
     said(f"{num_rows:,} rows in {seconds:.1f} s ({num_rows / seconds:,.0f} a second)")
-    if cut.texts:
-        said(f"{cut.texts:,} texts were too long and lost {cut.tokens:,} tokens")
+    show.cuts(matcher, said)
     if out != STDOUT:
         said(f"scores   {out}")

@@ -31,6 +31,13 @@ def err() -> Console:
     return Console(stderr=True, highlight=False)
 
 
+def cuts(scorer: object, said: Callable[[str], None] | None = None) -> None:
+    """How much of texts that were too long for a matcher it has not read, if there were any."""
+    cut = getattr(scorer, "truncation", None)
+    if cut and cut.texts:
+        (said or note)(f"{cut.texts:,} texts were too long and lost {cut.tokens:,} tokens")
+
+
 def as_json(value: object) -> None:
     """The result for programs, alone on stdout."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -37,13 +38,14 @@ class CrossEncoder:
     `max_length` counts the pieces that are read at once, special ones included. `cache_folder`,
     `revision`, `local_files_only` and `token` are for models of the hub. `trust_remote_code` is
     never needed and `model_card_data` never read; what else the library takes is refused unless
-    it is empty. `older` are the names that arguments had in its earlier versions.
+    it is empty. `older` are the names that arguments had in its earlier versions, which took
+    `num_labels` and `max_length` `by_place`.
     """
 
     def __init__(
         self,
         model_name_or_path: str | Path | Matcher | None = None,
-        *,
+        *by_place: int | None,
         modules: None = None,
         device: str | None = None,
         prompts: dict[str, str] | None = None,
@@ -64,6 +66,12 @@ class CrossEncoder:
         keep_in_fp32_modules: list[str] | None = None,
         **older: Any,
     ) -> None:
+        if len(by_place) > 2:
+            raise ConfigError("CrossEncoder takes all but num_labels and max_length by their names")
+        num_labels, max_length = (
+            early if early is not None else named
+            for early, named in zip_longest(by_place, (num_labels, max_length))
+        )
         name = older.pop("model_name", None) or model_name_or_path
         activation_fn = older.pop("default_activation_function", None) or activation_fn
         known = {key: older.pop(key) for key in _OLDER if key in older}
@@ -94,8 +102,12 @@ class CrossEncoder:
             name = _fetch(str(name), given)
         # A copy, with limits of its own: the caller's matcher stays as it is.
         self.matcher = copy(open_matcher(name, device))
+        opened = not isinstance(name, Matcher)
+        self._limits = _Limits(
+            self.matcher.max_query_length, self.matcher.max_document_length, opened
+        )
         if max_length is not None:
-            _limit(self.matcher, max_length, shared=isinstance(name, Matcher))
+            self.max_length = max_length
         self.activation_fn = activation_fn or _default_activation(self.matcher, name)
 
     @property
@@ -114,6 +126,19 @@ class CrossEncoder:
         matcher = self.matcher
         room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
         return None if room is None else room + _num_special(matcher)
+
+    @max_length.setter
+    def max_length(self, length: int) -> None:
+        _limit(self.matcher, length, self._limits)
+
+    @property
+    def max_seq_length(self) -> int | None:
+        """Another name of `max_length`."""
+        return self.max_length
+
+    @max_seq_length.setter
+    def max_seq_length(self, length: int) -> None:
+        self.max_length = length
 
     def to(self, device: str | torch.device) -> "CrossEncoder":
         """Move the weights."""
@@ -138,16 +163,19 @@ class CrossEncoder:
         device: str | None = None,
         pool: None = None,
         chunk_size: int | None = None,
-        *,
-        sentences: Sequence[Any] | None = None,
+        **older: Any,
     ) -> Any:
         """A score per pair: an array, a tensor or a list of tensors; of a single pair, a number.
 
-        `sentences` is what older versions called `inputs`. `apply_softmax` is for several labels
-        and changes nothing here, nor does `chunk_size` without a pool of processes.
+        `older` may be `sentences` and `activation_fct`, earlier names of `inputs` and
+        `activation_fn`, and `num_workers`. This changes nothing here, nor do `apply_softmax`,
+        which is for several labels, and `chunk_size` without a pool of processes.
         """
-        _refuse(prompt_name=prompt_name, prompt=prompt, pool=pool)
-        inputs = sentences if inputs is None else inputs
+        inputs = older.pop("sentences", None) if inputs is None else inputs
+        activation_fn = older.pop("activation_fct", None) or activation_fn
+        older.pop("num_workers", None)
+        several = device if isinstance(device, list | tuple) else None
+        _refuse(prompt_name=prompt_name, prompt=prompt, pool=pool, device=several, **older)
         if inputs is None:
             raise ConfigError("predict needs pairs of texts, got none")
         if device:
@@ -175,8 +203,12 @@ class CrossEncoder:
         device: str | None = None,
         pool: None = None,
         chunk_size: int | None = None,
+        **older: Any,
     ) -> list[dict[str, Any]]:
-        """`corpus_id`, `score` and, if asked for, `text` of the documents, best first."""
+        """`corpus_id`, `score` and, if asked for, `text` of the documents, best first.
+
+        `older` are the names that arguments had in earlier versions, as in `predict`.
+        """
         scores = self.predict(
             [(query, document) for document in documents],
             prompt_name,
@@ -188,6 +220,7 @@ class CrossEncoder:
             device=device,
             pool=pool,
             chunk_size=chunk_size,
+            **older,
         ).tolist()
         results = []
         for place in order(scores)[:top_k].tolist():
@@ -210,11 +243,16 @@ class CrossEncoder:
             scores = self.matcher.score(pairs, advance)
         column = torch.from_numpy(scores.astype(np.float32)).to(self.device).unsqueeze(-1)
         with torch.inference_mode():
-            return (activation or self.activation_fn)(column).squeeze(-1)
+            found = (activation or self.activation_fn)(column)
+        return found.squeeze(-1) if found.ndim > 1 else found
 
 
 def _pair(number: int, pair: Any) -> tuple[str, str]:
-    if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+    if (
+        not isinstance(pair, list | tuple | np.ndarray)
+        or len(pair) != 2
+        or not all(isinstance(text, str) for text in pair)
+    ):
         raise DataError(f"pair number {number} is not two texts: {pair!r}")
     query, document = pair
     return query, document
@@ -233,7 +271,15 @@ def _fetch(name: str, options: dict[str, Any]) -> str:
     return f"{model_folder(base, **options)}{ending if base != name else ''}"
 
 
-def _limit(matcher: Matcher, max_length: int, shared: bool) -> None:
+class _Limits(NamedTuple):
+    """Most tokens of texts that are read apart; whether a joint model may be given more room."""
+
+    query: int | None
+    document: int | None
+    may_grow: bool
+
+
+def _limit(matcher: Matcher, max_length: int, most: _Limits) -> None:
     """Of a pair that is read as one, both texts together; else each of them.
 
     The limit of a model that this class has opened may be raised, as far as it has positions.
@@ -246,12 +292,12 @@ def _limit(matcher: Matcher, max_length: int, shared: bool) -> None:
         )
     encoder = matcher.model.encoder
     if matcher.model.encodes_apart:
-        matcher.max_query_length = min(room, matcher.max_query_length or room)
-        matcher.max_document_length = min(room, matcher.max_document_length or room)
-    elif shared:
-        matcher.max_pair_length = room
-    else:
+        matcher.max_query_length = min(room, most.query or room)
+        matcher.max_document_length = min(room, most.document or room)
+    elif most.may_grow:
         encoder.config = replace(encoder.config, max_positions=max_length)
+    else:
+        matcher.max_pair_length = room
 
 
 def _num_special(matcher: Matcher) -> int:

@@ -18,7 +18,7 @@ from matchwork.encode.pretrained import (
     transformer_folder,
     wrap_network,
 )
-from matchwork.errors import DataError
+from matchwork.errors import ConfigError, DataError
 from matchwork.files import read_json
 from matchwork.models import (
     BiEncoder,
@@ -76,6 +76,8 @@ def pretrained(name: str | Path) -> Matcher:
     - a bi-encoder or a cross-encoder of the sentence-transformers library;
     - the folder of a matcher, as `Matcher.load` opens it.
     """
+    if not str(name):
+        raise ConfigError("name a folder or a model, such as 'minilm-maxsim'")
     if not Path(name).is_dir():
         base = str(name)
         if base.endswith(MAXSIM):

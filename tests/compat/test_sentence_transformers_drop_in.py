@@ -44,7 +44,7 @@ def theirs(folder):
 def test_the_same_arguments_in_the_same_order(method):
     library = inspect.signature(getattr(sentence_transformers.CrossEncoder, method)).parameters
     mine = inspect.signature(getattr(CrossEncoder, method)).parameters
-    shared = [name for name in mine if name != "sentences"]
+    shared = [name for name in mine if name != "older"]
     assert shared == [name for name in library if name != "kwargs"]
     for name in shared:
         if name != "inputs":
@@ -54,7 +54,7 @@ def test_the_same_arguments_in_the_same_order(method):
 def test_all_that_the_library_is_made_with(folder, ours):
     library = inspect.signature(sentence_transformers.CrossEncoder.__init__).parameters
     mine = inspect.signature(CrossEncoder.__init__).parameters
-    assert [name for name in mine if name != "older"] == list(library)
+    assert [name for name in mine if name not in ("by_place", "older")] == list(library)
     harmless = {name: library[name].default for name in list(library)[2:]}
     harmless |= {"num_labels": 1, "trust_remote_code": True, "local_files_only": True}
     harmless |= {"model_kwargs": {}, "prompts": {}, "revision": "main"}
@@ -120,13 +120,34 @@ def test_a_single_pair(ours, theirs, pair):
     assert found == pytest.approx(expected, abs=1e-5)
 
 
+def test_pairs_of_any_kind(ours):
+    for kind in (list, np.array):
+        assert np.array_equal(ours.predict([kind(pair) for pair in PAIRS]), ours.predict(PAIRS))
+
+
 def test_nothing_to_do(ours, theirs):
     assert len(ours.predict([])) == len(theirs.predict([])) == 0
     assert ours.rank(QUERY, []) == []
 
 
-def test_the_name_that_older_code_uses(ours):
-    assert np.array_equal(ours.predict(sentences=PAIRS), ours.predict(PAIRS))
+def test_the_names_that_older_code_uses(ours, theirs, folder):
+    older = {"activation_fct": nn.Tanh(), "num_workers": 2}
+    found = ours.predict(sentences=PAIRS, **older)
+    assert np.array_equal(found, ours.predict(PAIRS, activation_fn=nn.Tanh()))
+    assert ours.rank(QUERY, DOCUMENTS, **older) == ours.rank(
+        QUERY, DOCUMENTS, activation_fn=nn.Tanh()
+    )
+    by_place = CrossEncoder(folder, 1, 12)
+    assert by_place.max_length == 12 and by_place.num_labels == 1
+
+
+@pytest.mark.parametrize("pairs", [PAIRS[0], PAIRS[:1], PAIRS], ids=["single", "one", "several"])
+def test_activations_that_leave_a_column_out(ours, theirs, pairs):
+    options = {"activation_fn": lambda column: column.squeeze(-1)}
+    found, expected = ours.predict(pairs, **options), theirs.predict(pairs, **options)
+    assert np.shape(found) == np.shape(expected)
+    np.testing.assert_allclose(found, expected, **EQUAL)
+    assert len(ours.rank(QUERY, DOCUMENTS[:1], **options)) == 1
 
 
 @pytest.mark.parametrize(
@@ -157,6 +178,20 @@ def test_another_limit(folder, max_length):
     theirs = sentence_transformers.CrossEncoder(str(folder), max_length=max_length, device="cpu")
     np.testing.assert_allclose(ours.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
     assert ours.matcher.truncation.tokens > 0 and ours.max_length == max_length
+
+
+def test_a_limit_set_later(folder, tmp_path):
+    ours, theirs = CrossEncoder(folder), sentence_transformers.CrossEncoder(str(folder))
+    assert ours.max_seq_length == theirs.max_seq_length == 40
+    for length in (10, 30):
+        ours.max_seq_length = theirs.max_seq_length = length
+        np.testing.assert_allclose(ours.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
+    apart = CrossEncoder(bi_encoder_folder(tmp_path / "bi"))
+    whole = apart.predict(PAIRS)
+    apart.max_length = 6
+    assert not np.allclose(apart.predict(PAIRS), whole)
+    apart.max_length = 500
+    np.testing.assert_allclose(apart.predict(PAIRS), whole, **EQUAL)
 
 
 def test_the_limit_of_texts_that_are_read_apart(tmp_path):
@@ -243,6 +278,9 @@ def test_a_bar_only_on_request(ours, capfd):
     [
         (lambda it: it.predict(PAIRS, prompt="query: "), ConfigError, "prompt = 'query: ' is not"),
         (lambda it: it.predict(PAIRS, batch_size=0), ConfigError, "batch_size must be at least 1"),
+        (lambda it: it.predict(PAIRS, device=["cpu"]), ConfigError, "device = .* not supported"),
+        (lambda it: it.predict(PAIRS, speed={"a": 1}), ConfigError, "speed = .* is not"),
+        (lambda it: it.predict([None]), DataError, "pair number 0 is not two texts: None"),
         (lambda it: it.predict(), ConfigError, "predict needs pairs of texts, got none"),
         (lambda it: it.predict([("a", "b", "c")]), DataError, r"pair number 0 is not two texts"),
         (lambda it: it.predict([("a", "b"), ("a", 3)]), DataError, r"number 1 .* \('a', 3\)"),

