@@ -27,6 +27,19 @@ class Baseline:
     evaluation: Evaluation
 
 
+def _share(dataset: Dataset, name: str, key: str, share: float) -> Split:
+    """So much of a split as its settings ask for."""
+    whole = dataset[name]
+    if share == 1:
+        return whole
+    part = share_of(whole, share, dataset.task)
+    if not part.queries:
+        raise ConfigError(
+            f"{key} = {share} leaves none of the {len(whole.queries)} queries of {name!r}; raise it"
+        )
+    return part
+
+
 @dataclass(frozen=True)
 class Condition:
     """Dev and test, measured alike."""
@@ -55,22 +68,15 @@ class Condition:
                 split, protocol, measures, dataset.task, depth or None, num_classes
             )
 
-        dev = dataset[data.dev]
-        if data.dev_fraction < 1:
-            whole = dev
-            dev = share_of(whole, data.dev_fraction, dataset.task)
-            if not dev.queries:
-                raise ConfigError(
-                    f"dev_fraction = {data.dev_fraction} leaves none of the {len(whole.queries)} "
-                    f"queries of {data.dev!r} to choose on; raise it"
-                )
+        dev = _share(dataset, data.dev, "dev_fraction", data.dev_fraction)
+        test = _share(dataset, data.test, "test_fraction", data.test_fraction)
         dev_depth = data.depth if data.dev_depth is None else data.dev_depth
         return cls(
             name,
             section,
             dataset,
             measured(dev, (dev_measure,), dev_depth),
-            measured(dataset[data.test], data.measures or dataset.measures, data.depth),
+            measured(test, data.measures or dataset.measures, data.depth),
         )
 
     def with_section(self, section: ConditionSection) -> "Condition":

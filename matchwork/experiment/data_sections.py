@@ -31,7 +31,7 @@ class DataSection:
     `baselines` are measured beside BM25 and the runs that the data set comes with; the matcher
     is fused with each system of `fuse_with`, any of all these. `fraction` is the share of `train`
     that is learnt from; the rest is as if it were not there. `dev_fraction` is the share of `dev`
-    that is chosen on, in all conditions.
+    that is chosen on, and `test_fraction` that of `test` that is reported, in all conditions.
     """
 
     name: str
@@ -48,6 +48,7 @@ class DataSection:
     fuse_with: tuple[str, ...] = later(("BM25",))
     fraction: float = later(1.0)
     dev_fraction: float = later(1.0)
+    test_fraction: float = later(1.0)
 
     def __post_init__(self) -> None:
         self.column_names()
@@ -58,7 +59,7 @@ class DataSection:
         for key, depth in (("depth", self.depth), ("dev_depth", self.dev_depth or 0)):
             if depth < 0:
                 raise ConfigError(f"{key} must be 0 (all) or more, got {depth}")
-        for name in ("fraction", "dev_fraction"):
+        for name in ("fraction", "dev_fraction", "test_fraction"):
             if not 0 < getattr(self, name) <= 1:
                 raise ConfigError(
                     f"{name} must be above 0 and at most 1, got {getattr(self, name)}"

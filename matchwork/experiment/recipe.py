@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from matchwork.config import build, to_table
+from matchwork.config import build, later, to_table
 from matchwork.data.catalogue import CATALOGUE
 from matchwork.errors import ConfigError
 from matchwork.evaluate import CLASSIFICATION, REGRESSION, task_of
@@ -35,9 +35,10 @@ SECTIONS = ("data", "text", "vectors", "links", "model", "stage", "train", "run"
 
 @dataclass(frozen=True, kw_only=True)
 class RunSection:
-    """Seeds of the repetitions."""
+    """Seeds of the repetitions, and the bits with which dev and test are scored."""
 
     seeds: tuple[int, ...] = (1,)
+    precision: Literal["32", "bf16"] = later("32")
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):

@@ -19,7 +19,7 @@ from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train.fitting import FitResult, fit
 from matchwork.train.stage_file import stage_cache
 from matchwork.train.stages import StageObserver, StagePlan
-from matchwork.train.validate import Validator, calibrate
+from matchwork.train.validate import Validator
 from matchwork.types import Run
 
 OUTCOME = "outcome.json"  # written last: where it lies, the seed is finished
@@ -32,13 +32,14 @@ def train_seed(
     recipe, began = prepared.recipe, time.monotonic()
     seeds = recipe.run.seeds
     observer.stage(f"training seed {seed} ({seeds.index(seed) + 1} of {len(seeds)})")
-    matcher = prepared.matcher(seed)
+    matcher = prepared.matcher(seed).to(precision=recipe.run.precision)
+    validator = Validator(prepared.main.dev, matcher)
     trained = fit(
         matcher.model,
         prepared.samples,
         recipe.train,
         seed=seed,
-        validate=Validator(prepared.main.dev, matcher),
+        validate=validator,
         dev_samples=prepared.dev_samples,
         folder=folder / "training",
         resume=resume,
@@ -52,7 +53,7 @@ def train_seed(
     if torch.cuda.is_available() and recipe.train.accelerator != "cpu":
         matcher.to("cuda")
     observer.stage(f"calibrating seed {seed} on {recipe.data.dev}")
-    dev_run = calibrate(matcher, prepared.main.dev)
+    dev_run = validator.calibrate(trained)
     outcome = SeedOutcome(
         seed=seed,
         best_epoch=trained.best_epoch,

@@ -16,7 +16,7 @@ from matchwork.train.keeper import OnEpoch
 from matchwork.train.samples import TrainingSet
 from matchwork.train.stage_settings import stage_configs
 from matchwork.train.stages import StagePlan
-from matchwork.train.validate import Validator, calibrate
+from matchwork.train.validate import Validator
 
 
 def train(
@@ -53,12 +53,13 @@ def train(
         dev = MeasuredSplit(
             data["dev"], data.protocol, measures, data.task, num_classes=matcher.num_classes
         )
+    validator = None if dev is None else Validator(dev, matcher)
     result = fit(
         matcher.model,
         samples("train"),
         config,
         seed=seed,
-        validate=None if dev is None else Validator(dev, matcher),
+        validate=validator,
         dev_samples=samples("dev") if dev and (config.dev_loss_every or configs) else None,
         folder=folder,
         resume=resume,
@@ -66,8 +67,8 @@ def train(
         on_epoch=on_epoch,
         stages=StagePlan(configs, Path(stage_cache) if stage_cache else None),
     )
-    if dev is not None:
-        calibrate(matcher, dev)
+    if validator is not None:
+        validator.calibrate(result)
     return result
 
 

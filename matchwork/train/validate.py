@@ -5,6 +5,7 @@ from matchwork.models import MatchModel
 from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.rank.matcher import Matcher
 from matchwork.rank.measured import MeasuredSplit
+from matchwork.train.fitting import FitResult
 from matchwork.types import Run
 
 
@@ -14,20 +15,31 @@ class Validator:
     def __init__(self, dev: MeasuredSplit, matcher: Matcher) -> None:
         self.dev = dev
         self.matcher = matcher
+        self._last: Run | None = None
 
     def __call__(self, model: MatchModel) -> dict[str, float]:
         """Dev measures of the model as it is now."""
         self.matcher.model = model
-        return self.dev.evaluate_matcher(self.matcher).values
+        if self.matcher.num_classes == 2:
+            self._last = self.dev.run(self.matcher)
+        return self.dev.evaluate_matcher(self.matcher, self._last).values
+
+    def calibrate(self, trained: FitResult) -> Run:
+        """Fit the matcher's probabilities on dev, and give its run there.
+
+        It is not ranked again where the last epoch, the one measured last, was the best.
+        """
+        is_last = trained.best_epoch == len(trained.history)
+        return calibrate(self.matcher, self.dev, self._last if is_last else None)
 
 
-def calibrate(matcher: Matcher, dev: MeasuredSplit) -> Run:
+def calibrate(matcher: Matcher, dev: MeasuredSplit, run: Run | None = None) -> Run:
     """Fit the matcher's probabilities on dev; left out when dev has one class only.
 
     Of more than two classes, the score and its probability are those of class 1.
     Gives the run on dev, which takes as long as the fit does not.
     """
-    run = dev.run(matcher)
+    run = run or dev.run(matcher)
     scores, labels = dev.scored_pairs(run)
     try:
         positive = labels == 1 if matcher.num_classes > 2 else labels

@@ -191,13 +191,20 @@ def test_the_hash_is_the_settings(write_recipe):
 
 
 LATER = {
-    "data": {"baselines": ["BM25+RM3"], "fuse_with": [], "fraction": 0.5, "dev_fraction": 0.5},
+    "data": {
+        "baselines": ["BM25+RM3"],
+        "fuse_with": [],
+        "fraction": 0.5,
+        "dev_fraction": 0.5,
+        "test_fraction": 0.5,
+    },
     "train": {
         "encoder_learning_rate": 0.01,
         "schedule": "linear",
         "warmup": 0.1,
         "dev_loss_every": 5,
     },
+    "run": {"precision": "bf16"},
 }
 
 

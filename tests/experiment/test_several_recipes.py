@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing import active_children
 from shutil import rmtree
@@ -136,6 +137,16 @@ def test_a_killed_process_fails_its_own_recipe_only(recipes, tmp_path):
     assert [one["recipe"] for one in found] == ["second", "third"]
 
 
+@contextmanager
+def nobody_left(command):
+    """A test that fails leaves no process of its command training."""
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(command.pid, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("send", [os.killpg, os.kill])
 def test_ctrl_c_begins_no_more_seeds(write_recipe, tmp_path, send):
     """As a terminal sends it, to the command and all its processes; or to the command alone."""
@@ -144,7 +155,7 @@ def test_ctrl_c_begins_no_more_seeds(write_recipe, tmp_path, send):
     for name in names:
         (tmp_path / f"{name}.toml").write_text(slow)
     words = ["train", *(f"{name}.toml" for name in names), "--jobs", "2"]
-    command = subprocess.Popen(
+    started = subprocess.Popen(
         [sys.executable, "-m", "matchwork", *words],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
@@ -153,9 +164,10 @@ def test_ctrl_c_begins_no_more_seeds(write_recipe, tmp_path, send):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     histories = tmp_path.glob
-    wait_for(lambda: len(list(histories("runs/toy/a/seed-*/training/history.csv"))) == 2, command)
-    send(command.pid, signal.SIGINT)
-    _, said = command.communicate(timeout=PATIENCE)
+    with started as command, nobody_left(command):
+        wait_for(lambda: len([*histories("runs/toy/a/seed-*/training/history.csv")]) == 2, command)
+        send(command.pid, signal.SIGINT)
+        _, said = command.communicate(timeout=PATIENCE)
     assert command.returncode == 130 and "--resume continues" in said
     assert "Traceback" not in said
     assert not list(tmp_path.glob("runs/toy/[bc]/seed-*/training/history.csv"))

@@ -42,17 +42,20 @@ def test_nothing_is_learnt_from_the_rest(write_recipe):
     assert half.conditions["x"].dataset["train"] == half.train
 
 
-def test_a_part_of_dev_is_chosen_on(write_recipe):
+@pytest.mark.parametrize(("part", "rest"), [("dev", "test"), ("test", "dev")])
+def test_a_part_of_dev_is_chosen_on_and_one_of_test_reported(write_recipe, part, rest):
+    key = f"{part}_fraction"
     whole = prepare(load_recipe(write_recipe()))
-    half = prepare(load_recipe(write_recipe(), ["data.dev_fraction=0.5", "also.x.depth=5"]))
-    queries = half.main.dev.split.queries
-    assert len(queries) == round(len(whole.main.dev.split.queries) / 2)
-    assert queries.items() < whole.main.dev.split.queries.items()
-    assert half.conditions["x"].dev.split == half.main.dev.split
-    assert half.main.test.split == whole.main.test.split and half.train == whole.train
-    assert set(half.main.baselines["BM25"].dev) == set(queries)
-    with pytest.raises(ConfigError, match=r"dev_fraction = 0\.01 leaves none of the 6 queries"):
-        prepare(load_recipe(write_recipe(), ["data.dev_fraction=0.01"]))
+    half = prepare(load_recipe(write_recipe(), [f"data.{key}=0.5", "also.x.depth=5"]))
+    given, kept = getattr(whole.main, part).split, getattr(half.main, part).split
+    assert len(kept.queries) == round(len(given.queries) / 2)
+    assert kept.queries.items() < given.queries.items()
+    assert getattr(half.conditions["x"], part).split == kept
+    assert getattr(half.main, rest).split == getattr(whole.main, rest).split
+    assert half.train == whole.train
+    assert set(getattr(half.main.baselines["BM25"], part)) == set(kept.queries)
+    with pytest.raises(ConfigError, match=rf"{key} = 0\.01 leaves none of the 6 queries"):
+        prepare(load_recipe(write_recipe(), [f"data.{key}=0.01"]))
 
 
 @pytest.mark.parametrize("name", ["hcan", "hcan-rm"])
