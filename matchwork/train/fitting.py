@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
+from multiprocessing import get_all_start_methods
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import lightning.pytorch as pl
+import torch
 from lightning.pytorch.callbacks import Callback, RichProgressBar
+from lightning.pytorch.strategies import DDPStrategy
 from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.config import to_table
@@ -160,10 +163,10 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
     callbacks: list[Callback] = [keeper]
     if progress:
         callbacks.append(RichProgressBar())
-    several = {"strategy": "ddp_spawn"} if config.devices > 1 else {}
     return pl.Trainer(
         accelerator=config.accelerator,
         devices=config.devices,
+        strategy=_strategy(config),
         precision=config.precision,
         max_epochs=config.max_epochs,
         default_root_dir=folder,
@@ -173,8 +176,21 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
         enable_progress_bar=progress,
         enable_model_summary=False,
         log_every_n_steps=LOG_EVERY,
-        **several,  # type: ignore[arg-type]
     )
+
+
+def _strategy(config: TrainConfig) -> str | DDPStrategy:
+    """One process for each of several devices.
+
+    Those of a GPU are spawned: where CUDA is in use, none can be forked. Those of a CPU are forked
+    from a server, since they then end at once. A spawned one takes its interpreter down while
+    threads of gloo may still ask for it, which aborts it (issue 190489 of PyTorch).
+    """
+    if config.devices == 1:
+        return "auto"
+    on_gpu = config.accelerator != "cpu" and torch.cuda.is_available()
+    forked = not on_gpu and "forkserver" in get_all_start_methods()
+    return DDPStrategy(start_method="forkserver" if forked else "spawn")
 
 
 def _fingerprint(

@@ -1,6 +1,8 @@
 """The Lightning side of training: one step."""
 
 import math
+from copy import deepcopy
+from itertools import chain
 from typing import Any
 
 import lightning.pytorch as pl
@@ -57,6 +59,14 @@ class TrainingModule(pl.LightningModule):
         require_class_loss(config, model.config.num_classes)
         self._loss = LOSSES[config.loss](config)
         self._sampler: Sampler = SAMPLERS[config.negatives](samples, config)
+
+    @torch.no_grad()
+    def setup(self, stage: str) -> None:
+        """Weights of one of several processes are its own: on a CPU they come in shared memory."""
+        if self.trainer.world_size > 1:
+            for tensor in chain(self.parameters(), self.buffers()):
+                tensor.data = tensor.data.clone()
+            self._resume = deepcopy(self._resume)
 
     def train_dataloader(self) -> EpochLoader:
         """Batches of the current epoch, shared out between the devices."""

@@ -77,6 +77,22 @@ def test_two_processes_train_one_model(matcher, questions, samples, tmp_path):
     assert trained.calibration is not None
 
 
+@pytest.mark.slow
+def test_two_processes_go_on_as_if_never_stopped(matcher, questions, tmp_path):
+    """Moments of Adam come out of a checkpoint once, and are not shared by the two."""
+    settings = {**SETTINGS, "optimizer": "adam", "schedule": "constant", "dev_loss_every": 0}
+    ends = []
+    for name, epochs in (("whole", (2,)), ("parts", (1, 2))):
+        for number in epochs:
+            last = {**settings, "max_epochs": number}
+            folder = tmp_path / name
+            resume = number != epochs[0]
+            train(matcher("knrm"), questions, seed=5, folder=folder, resume=resume, **last)
+        ends.append(torch.load(folder / "last.ckpt", weights_only=True)["model"])
+    whole, parts = ends
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
 def test_an_error_of_another_process_is_told_in_one_line():
     class Failing:
         def fit(self, module):
