@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
-from multiprocessing import get_all_start_methods
+from multiprocessing import get_all_start_methods, set_forkserver_preload
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -189,8 +189,10 @@ def _strategy(config: TrainConfig) -> str | DDPStrategy:
     if config.devices == 1:
         return "auto"
     on_gpu = config.accelerator != "cpu" and torch.cuda.is_available()
-    forked = not on_gpu and "forkserver" in get_all_start_methods()
-    return DDPStrategy(start_method="forkserver" if forked else "spawn")
+    if on_gpu or "forkserver" not in get_all_start_methods():
+        return DDPStrategy(start_method="spawn")
+    set_forkserver_preload([__name__])  # imported once, by the server
+    return DDPStrategy(start_method="forkserver")
 
 
 def _fingerprint(
