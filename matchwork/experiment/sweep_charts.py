@@ -29,7 +29,7 @@ _CAPTIONS = {
     "deviation over seeds.",
 }
 _Y_TITLES = {"dev_loss": "loss on dev"}
-_WIDE = 50  # times the smallest value: then an axis shows values in their order
+_WIDE = 20  # times the smallest value: then an axis shows values in their order
 
 
 def draw_sweep(path: str | Path) -> list[Path]:
@@ -57,30 +57,47 @@ def sweep_charts(result: Mapping[str, Any]) -> list[tuple["Chart", str]]:
     for chart in result["charts"]:
         rows = [row for row in result["combinations"] if matches(row["values"], chart["where"])]
         free = [key for key in result["keys"] if key not in chart["where"]]
-        if chart["measure"]:
-            x, *lines = free
-            split = chart.get("split", "test")  # which older results do not name
-            points = list(_measured(rows, chart["measure"], x, lines, split))
-            measure = chart["measure"] + (" on dev" if split == "dev" else "")
-            titles = Titles(_words(x), measure, _legend(lines), chart["title"])
-            draw, caption = lines_with_intervals, _CAPTIONS[split]
-        else:
-            points = [point for row in rows for point in _curve(row, chart["curve"], free)]
-            titles = Titles("batches", _Y_TITLES[chart["curve"]], _legend(free), chart["title"])
-            draw, caption = curves_with_bands, _CAPTIONS["curve"]
-        if points:
-            found.append((draw(points, titles), caption))
+        if rows:
+            draw = _chart_of_measure if chart["measure"] else _chart_of_curve
+            found += draw(chart, rows, free)
     return found
+
+
+def _chart_of_measure(
+    chart: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], free: Sequence[str]
+) -> Iterator[tuple["Chart", str]]:
+    """A measure over the first key, a line for each value of the second."""
+    x, *lines = free
+    split = chart.get("split", "test")  # which older results do not name
+    points = list(_measured(rows, chart["measure"], x, lines, split))
+    measure = chart["measure"] + (" on dev" if split == "dev" else "")
+    titles = Titles(_words(x), measure, _legend(lines), chart["title"])
+    ordered = all(_is_number(row["values"][x]) for row in rows)  # as words are not
+    yield lines_with_intervals(points, titles, joined=ordered), _CAPTIONS[split]
+
+
+def _chart_of_curve(
+    chart: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], free: Sequence[str]
+) -> Iterator[tuple["Chart", str]]:
+    """What was written down while training, where anything was."""
+    points = [point for row in rows for point in _curve(row, chart["curve"], free)]
+    titles = Titles("batches", _Y_TITLES[chart["curve"]], _legend(free), chart["title"])
+    if points:
+        yield curves_with_bands(points, titles), _CAPTIONS["curve"]
 
 
 def _measured(
     rows: Sequence[Mapping[str, Any]], measure: str, x: str, lines: Sequence[str], split: str
 ) -> Iterator[LinePoint]:
     places = [row["values"][x] for row in rows]
-    in_order = not all(isinstance(place, int | float) for place in places) or _wide(places)
+    in_order = not all(map(_is_number, places)) or _wide(places)
     for row, place in zip(rows, places, strict=True):
         mean, low, high = _on_dev(row) if split == "dev" else _on_test(row, measure)
         yield LinePoint(_line(row, lines), as_word(place) if in_order else place, mean, low, high)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _wide(places: Sequence[float]) -> bool:

@@ -36,8 +36,10 @@ class Titles(NamedTuple):
     chart: str = ""
 
 
-def lines_with_intervals(points: Sequence[LinePoint], titles: Titles) -> "Chart":
-    """A dot for each value with its interval as a bar, dots of a line joined.
+def lines_with_intervals(
+    points: Sequence[LinePoint], titles: Titles, *, joined: bool = True
+) -> "Chart":
+    """A dot for each value with its interval as a bar; `joined`, dots of a line are connected.
 
     Numbers stand where they belong on the axis, other values in the order given.
     """
@@ -64,7 +66,7 @@ def lines_with_intervals(points: Sequence[LinePoint], titles: Titles) -> "Chart"
     tooltip = ["line:N", "x:N", *(alt.Tooltip(f"{n}:Q", format=".4f") for n in _NUMBERS)]
     return alt.layer(
         base.mark_rule(opacity=0.45, size=2).encode(y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_line(size=2).encode(y=value),
+        *([base.mark_line(size=2).encode(y=value)] if joined else []),
         base.mark_point(filled=True, opacity=1, size=60).encode(y=value, tooltip=tooltip),
     ).properties(width=_WIDTH, height=_HEIGHT, title=titles.chart)
 
@@ -98,8 +100,8 @@ def _places(values: Sequence[X]) -> dict[X, float]:
 
 def _labels(places: dict[X, float]) -> dict[str, Any]:
     """Each place is called what stands there, 0.2 as 0.2 and 4 as 4."""
-    names = {f"{place:g}": str(value) for value, place in places.items()}
-    return {"labelExpr": f"{dumps(names)}[format(datum.value, '~g')] || datum.label"}
+    names = [str(value) for value in places]
+    return {"labelExpr": f"{dumps(names)}[indexof({dumps(list(places.values()))}, datum.value)]"}
 
 
 def _colour(names: Sequence[str], titles: Titles) -> "alt.Color":

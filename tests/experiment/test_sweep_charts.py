@@ -31,6 +31,13 @@ def test_values_are_those_of_the_split(split, mean, low):
     assert f"on {split}" in caption
 
 
+def test_values_are_joined_where_they_have_an_order():
+    for values, joined in (([1.0, 2.0], True), (["own", "hard"], False), ([False, True], False)):
+        ((chart, _),) = sweep_charts(result(values, "dev"))
+        marks = [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+        assert ("line" in marks) == joined, values
+
+
 def test_powers_of_ten_stand_in_their_order():
     ((chart, _),) = sweep_charts(result([1e-8, 1e-6, 1e-4], "dev"))
     points = points_of(chart)

@@ -20,7 +20,8 @@ def points(*xs):
 
 
 def test_lines_of_a_number_and_of_words():
-    for xs in ((0.2, 0.4, 1.0), ("deep", "wide", "contextual"), (False, True)):
+    small = (1e-5, 5e-5, 2e-4)
+    for xs in ((0.2, 0.4, 1.0), small, ("deep", "wide", "contextual"), (False, True)):
         picture = to_svg(lines_with_intervals(points(*xs), TITLES))
         words = (*map(str, xs), "one", "two", "setting", "AP", "model", "A chart")
         assert all(f">{word}</text>" in picture for word in words), xs
