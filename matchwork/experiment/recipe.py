@@ -27,6 +27,7 @@ from matchwork.models import MODELS, ModelConfig, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
 from matchwork.train.losses import require_class_loss
+from matchwork.train.sampling import require_apart
 from matchwork.train.stage_settings import stage_configs
 from matchwork.types import Task
 
@@ -196,12 +197,7 @@ def _check_reading(recipe: Recipe, where: str) -> None:
     """What a model does with its texts decides how they may be framed and compared."""
     model = MODELS[recipe.model_name].model
     apart = recipe.model.encodes_apart and not recipe.vectors.joint
-    if not apart and recipe.train.negatives == "in-batch":
-        raise ConfigError(
-            f'{where}: train.negatives = "in-batch" needs texts that are encoded apart, but '
-            f'{recipe.model_name} reads both at once; use "labelled" or "own", another model, or '
-            "vectors.joint = false"
-        )
+    require_apart(recipe.train, apart, f"{where}: train.")
     if not model.matches_tokens and recipe.vectors.frame == "token":
         raise ConfigError(
             f'{where}: vectors.frame = "token" makes [CLS] a token that is matched like others, '

@@ -19,7 +19,7 @@ from matchwork.train.loader import EpochLoader, TrainBatch
 from matchwork.train.losses import LOSSES, class_cross_entropy, require_class_loss
 from matchwork.train.optimizer import make_optimizer, set_rates
 from matchwork.train.samples import TrainingSet
-from matchwork.train.sampling import SAMPLERS, Sampler
+from matchwork.train.sampling import SAMPLERS, Sampler, require_apart
 from matchwork.train.state import TrainState
 
 
@@ -57,6 +57,7 @@ class TrainingModule(pl.LightningModule):
         self.state = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
         self._resume = checkpoint
         require_class_loss(config, model.config.num_classes)
+        require_apart(config, model.encodes_apart)
         self._loss = LOSSES[config.loss](config)
         self._sampler: Sampler = SAMPLERS[config.negatives](samples, config)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.errors import DataError
+from matchwork.errors import ConfigError, DataError
 from matchwork.rank.bm25 import BM25
 from matchwork.registry import Registry
 from matchwork.text.batch import Ids
@@ -23,6 +23,15 @@ class Groups(NamedTuple):
     document_rows: Ids
     labels: npt.NDArray[np.float32]
     mask: npt.NDArray[np.bool_]
+
+
+def require_apart(config: TrainConfig, apart: bool, where: str = "") -> None:
+    """Every query can only be matched with every document where each is encoded by itself."""
+    if config.negatives == "in-batch" and not apart:
+        raise ConfigError(
+            f'{where}negatives = "in-batch" needs texts that are encoded apart, but this model '
+            'reads both at once; use "labelled" or "own", another model, or vectors.joint = false'
+        )
 
 
 class Sampler(Protocol):

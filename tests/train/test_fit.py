@@ -7,8 +7,10 @@ import pytest
 import torch
 from fragile_model import fragile
 from safetensors.torch import load_file
+from tiny_transformers import tiny_encoder
 
 from matchwork.errors import ConfigError, OutputError, UnknownNameError
+from matchwork.models import MODELS
 from matchwork.train import TrainConfig, fit
 
 
@@ -177,6 +179,15 @@ def test_a_folder_that_cannot_be_written_is_found_out_first(words, samples, conf
 def test_impossible_settings(settings, message):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(**settings)
+
+
+def test_in_batch_negatives_need_texts_that_are_encoded_apart(samples, words):
+    """Else training would read them apart, and scoring as one."""
+    encoder = tiny_encoder(words.vocab_size, 8, joint=True)
+    model = MODELS["colbert"].model(MODELS["colbert"].config({}), encoder)
+    config = TrainConfig(loss="softmax", negatives="in-batch", accelerator="cpu")
+    with pytest.raises(ConfigError, match="this model reads both at once; use"):
+        fit(model, samples, config)
 
 
 def test_unknown_dev_measure():
