@@ -22,7 +22,8 @@ class Hashed:
         self, of: "HashingDenoiser", vectors: Tensor, mask: Tensor, signal: Tensor
     ) -> None:
         self.soft = torch.tanh(of.alpha * signal)
-        self.hard = torch.where(signal >= 0, 1.0, -1.0).to(signal.dtype)
+        signs = torch.where(signal >= 0, 1.0, -1.0).to(signal.dtype)
+        self.hard = torch.where(signal.isnan(), signal.detach(), signs)  # to be seen, not scored
         self._of, self._vectors, self._mask = of, vectors, mask
         self._learning = torch.is_grad_enabled()
 
@@ -89,6 +90,9 @@ class HashingDenoiser(nn.Module):
         taken.copy_(-last.sum(dim=1))
         nn.init.ones_(self.biases[1])
         self.biases[2].copy_(-first.sum(dim=0))
+        if hasattr(self, "weights"):  # they begin where tied ones do
+            for weight, tied in zip(self.weights, (last, middle, first), strict=True):
+                weight.copy_(tied.mT)
         return last @ first
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Hashed:

@@ -69,6 +69,24 @@ def test_untied_decoder_has_weights_of_its_own():
     assert shapes == [(3, 4), (3, 3), (6, 3)]
 
 
+def test_a_linear_start_restores_as_well_without_ties():
+    errors = []
+    for tied in (True, False):
+        made = HashingDenoiser(6, 4, alpha=5.0, tied=tied, reduction="sum")
+        torch.manual_seed(0)
+        made.start_linear()
+        errors.append(made(vectors(), MASK).restored_error)
+    torch.testing.assert_close(errors[0], errors[1])
+
+
+def test_what_is_no_number_has_no_code():
+    """It would be scored as if nothing were wrong."""
+    broken = vectors()
+    broken[0, 1, 2] = torch.nan
+    hard = denoiser()(broken, MASK).hard
+    assert hard[0, 1].isnan().any() and not hard[0, 0].isnan().any() and not hard[1].isnan().any()
+
+
 @pytest.mark.parametrize("tied", [True, False])
 def test_the_decoder_learns_over_codes_that_do_not(tied):
     made = denoiser(tied=tied)
