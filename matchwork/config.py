@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, field, fields
+from math import isfinite
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from matchwork.errors import ConfigError
@@ -28,9 +29,11 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
     from pydantic import TypeAdapter, ValidationError
 
     known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
-    for key in values:
+    for key, value in values.items():
         if key not in known:
             raise ConfigError(f"{where}: unknown key {key!r}; {did_you_mean(key, known)}")
+        if isinstance(value, float) and not isfinite(value):
+            raise ConfigError(f"{where}: {key} = {value}: must be a finite number")
     try:
         return TypeAdapter(cls).validate_python(_spelled(cls, values))
     except ConfigError as error:  # from the settings' own checks, which do not know the file

@@ -57,6 +57,8 @@ def test_a_number_may_stand_for_its_digits() -> None:
         ({}, r"recipe \[a\]: key 'name' is missing"),
         ({"name": "x", "depth": "deep"}, r"recipe \[a\]: depth = 'deep': .*integer"),
         ({"name": "x", "depth": 2.5}, r"depth = 2\.5: .*integer"),
+        ({"name": "x", "rate": float("nan")}, r"\[a\]: rate = nan: must be a finite number"),
+        ({"name": "x", "rate": float("-inf")}, r"rate = -inf: must be a finite number"),
         ({"name": "x", "mode": "medium"}, r"mode = 'medium': .*'fast' or 'slow'"),
         ({"name": "x", "bits": 16}, r"bits = 16: .*'32' or '16-mixed'"),
         ({"name": "x", "sizes": [1, "b"]}, r"sizes\.1 = 'b'"),
