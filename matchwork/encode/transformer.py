@@ -17,6 +17,9 @@ from matchwork.text import Sequences
 # Multiplications done while one more pass is started, or one more span of rows (plain_forward).
 _PASS_WORK, _SPAN_WORK = {"cpu": 3e8, "gpu": 3e11}, 5e7
 
+# Padding changes the vectors of these (convolutions, Fourier transforms): they never see any.
+_HEED_PADDING = ("convbert", "fnet", "mobilebert")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
@@ -190,8 +193,9 @@ class TransformerEncoder(Encoder):
                 worth = self._worth(_SPAN_WORK)
                 return plain_forward.run(self.transformer, row.ids, mask, first, worth, **options)
             kind = "cpu" if self.transformer.device.type == "cpu" else "gpu"
-            width = row.ids.shape[1]
-            return in_passes(run, row.mask.sum(dim=1), width, self._worth(_PASS_WORK[kind]))
+            heeds = self.transformer.config.model_type in _HEED_PADDING
+            worth = 0 if heeds else self._worth(_PASS_WORK[kind])
+            return in_passes(run, row.mask.sum(dim=1), worth)
 
     def _worth(self, multiplications: float) -> int:
         """How many tokens through all layers cost as much."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from matchwork.text.raw import chunks, readable, spans_of
 from matchwork.text.tokenizer import TOKENIZERS, Token
 
 Flags = npt.NDArray[np.bool_]
+Unit = Literal["piece", "word"]
 Frame = Literal["around", "before", "token"]
 
 
@@ -41,9 +42,15 @@ class WordPieceTokenizerConfig:
     first one is a "token" of the text and there are no others.
     """
 
-    unit: Literal["piece", "word"] = "piece"
+    unit: Unit = "piece"
     max_positions: int | None = None
     frame: Frame = "around"
+
+    def __post_init__(self) -> None:
+        for name, known in (("unit", get_args(Unit)), ("frame", get_args(Frame))):
+            if getattr(self, name) not in known:
+                choices = ", ".join(f'"{choice}"' for choice in known)
+                raise ConfigError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
 
 
 @TOKENIZERS.register("word-piece")

@@ -1,14 +1,22 @@
 """Rows in several passes: nothing is lost, padding is saved."""
 
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_transformers import save_transformer
 from torch import Tensor
 
-from matchwork.encode import TransformerConfig, TransformerEncoder, plain_forward, transformer
+from matchwork.encode import (
+    TransformerConfig,
+    TransformerEncoder,
+    load_transformer,
+    plain_forward,
+    transformer,
+)
 from matchwork.encode.by_length import distinct_rows, in_passes, pass_ends
 from matchwork.text import Sequences
 
@@ -46,7 +54,7 @@ def test_passes_give_what_one_would(lengths: list[int]) -> None:
         widths.append(len(chosen) * longest)
         return rows[chosen, :longest]
 
-    found = in_passes(run, torch.tensor(lengths), width, worth=1)
+    found = in_passes(run, torch.tensor(lengths), worth=1)
     real = mask[:, : found.shape[1], None]
     assert (mask.sum() == real.sum()) and torch.equal(
         found * real, rows[:, : found.shape[1]] * real
@@ -79,6 +87,19 @@ def test_a_transformer_reads_unequal_rows_as_it_reads_each_alone(
     torch.testing.assert_close(together, alone)
     for ours, theirs in zip(gradients(together), gradients(alone), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", ["convbert", "fnet", "mobilebert"])
+def test_networks_that_heed_padding_see_none(kind: str, tmp_path: Path) -> None:
+    """Their own code lets padding into the vectors of tokens."""
+    _, encoder = load_transformer(save_transformer(tmp_path / kind, kind))
+    ids = torch.randint(4, 50, (4, 9), generator=torch.Generator().manual_seed(0))
+    texts = Sequences(ids, torch.arange(9) < torch.tensor([[9], [3], [5], [3]]))
+    with torch.no_grad():
+        together = encoder(texts).vectors
+        for row, length in enumerate(texts.lengths.tolist()):
+            alone = encoder(Sequences(ids[[row], :length], texts.mask[[row], :length]))
+            torch.testing.assert_close(together[[row], :length], alone.vectors)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12))

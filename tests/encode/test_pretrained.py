@@ -15,6 +15,7 @@ from tiny_transformers import save_transformer
 from matchwork.encode import load_transformer
 from matchwork.encode.pretrained import model_folder
 from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.models import MODELS
 from matchwork.rank import Matcher
 
 
@@ -109,6 +110,39 @@ def test_no_such_layer(bert_folder, layer):
     message = rf"layer must be between -3 and 2, got {layer}: bert has 2 layers"
     with pytest.raises(ConfigError, match=message):
         load_transformer(bert_folder, layer=layer)
+
+
+def test_settings_by_layer_are_cut_with_the_layers(tmp_path):
+    """ModernBERT has a kind of attention for every layer; a saved matcher opens again."""
+    special = dict.fromkeys(("pad", "bos", "eos", "cls", "sep"), 0)
+    changes = {f"{name}_token_id": number for name, number in special.items()}
+    folder = save_transformer(tmp_path / "deep", "modernbert", num_hidden_layers=4, **changes)
+    tokenizer, encoder = load_transformer(folder, layer=2)
+    assert len(encoder.transformer.config.layer_types) == 2
+    matcher = Matcher(tokenizer, MODELS["colbert"].model(MODELS["colbert"].config({}), encoder))
+    matcher.save(tmp_path / "saved")
+    pairs = [("who wrote hamlet", "the play was written by shakespeare")]
+    assert Matcher.load(tmp_path / "saved").score(pairs) == pytest.approx(matcher.score(pairs))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+def test_a_network_that_does_not_run_without_layers(tmp_path, bert_folder):
+    assert load_transformer(bert_folder, layer=0)[1].layers() == []
+    folder = save_transformer(tmp_path / "none", "deberta-v2")
+    with pytest.raises(ConfigError, match=r"layer = 0: none \(deberta-v2\) does not run without"):
+        load_transformer(folder, layer=0)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"unit": "words"}, r'unit must be one of "piece", "word", got \'words\''),
+        ({"frame": "x"}, r'frame must be one of "around", "before", "token", got \'x\''),
+    ],
+)
+def test_options_that_are_mistyped(bert_folder, option, message):
+    with pytest.raises(ConfigError, match=message):
+        load_transformer(bert_folder, **option)
 
 
 def test_a_tokenizer_of_another_model(tmp_path):
