@@ -43,7 +43,9 @@ class Int8Linear(nn.Module):
         if self.evens_columns:
             centre = (sample.amax(dim=0) + sample.amin(dim=0)) / 2
             width = (_largest(sample - centre, dim=0) / _largest(weight, dim=0)).sqrt()
-            bias, weight = bias + weight @ centre, weight * width
+            # In 64 bits: rounding depends on the last bit, and that on where weights lie in memory.
+            moved = (weight.double() @ centre.double()).float()
+            bias, weight = bias + moved, weight * width
             self.factor, self.shift = 1 / width, -centre / width
         self.offset = bias if evens_rows else None
         scales = _largest(weight, dim=1).double() / _LARGEST

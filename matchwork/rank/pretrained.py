@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from matchwork.encode import TransformerEncoder, load_transformer
 from matchwork.encode.pretrained import (
+    library_tokenizer,
     model_folder,
     optional_settings,
     read_network,
-    token_inputs,
     transformer_folder,
     wrap_network,
 )
@@ -76,15 +76,10 @@ def pretrained(name: str | Path) -> Matcher:
     - a bi-encoder or a cross-encoder of the sentence-transformers library;
     - the folder of a matcher, as `Matcher.load` opens it.
     """
-    if not str(name):
+    if str(name) in ("", MAXSIM, COSINE):
         raise ConfigError("name a folder or a model, such as 'minilm-maxsim'")
-    if not Path(name).is_dir():
-        base = str(name)
-        if base.endswith(MAXSIM):
-            tokenizer, encoder = load_transformer(base.removesuffix(MAXSIM))
-            return Matcher(tokenizer, ColBERT(ColBERTConfig(), encoder), name=base)
-        if base.endswith(COSINE):
-            return _by_cosine(base.removesuffix(COSINE), base)
+    if not Path(name).is_dir() and str(name).endswith((MAXSIM, COSINE)):
+        return _untrained(str(name))
     folder = model_folder(name)
     settings = optional_settings(folder / "config.json")
     if "format" in settings:
@@ -104,6 +99,14 @@ def is_cross_encoder(settings: Mapping[str, Any]) -> bool:
     """Whether a `config.json` is that of a network which classifies texts."""
     architectures = settings.get("architectures") or [""]
     return str(architectures[0]).endswith("ForSequenceClassification")
+
+
+def _untrained(name: str) -> Matcher:
+    """A transformer by its name, and behind that how it compares texts."""
+    if name.endswith(COSINE):
+        return _by_cosine(name.removesuffix(COSINE), name)
+    tokenizer, encoder = load_transformer(name.removesuffix(MAXSIM))
+    return Matcher(tokenizer, ColBERT(ColBERTConfig(), encoder), name=name)
 
 
 def _by_cosine(base: str, name: str) -> Matcher:
@@ -151,8 +154,6 @@ def _cross_encoder(folder: Path, name: str) -> Matcher:
     head = _HEADS[kind]
     dense, output = network.get_submodule(head.dense), network.get_submodule(head.output)
     tokenizer, encoder = _loaded(folder, network.base_model, cut_texts=False)
-    if "token_type_ids" not in token_inputs(folder):  # then the library tells no types apart
-        encoder.config = replace(encoder.config, second_type=0)
     activation = getattr(network.config, "pooler_hidden_act", head.activation)
     if activation not in _ACTIVATIONS:
         raise DataError(
@@ -167,8 +168,14 @@ def _cross_encoder(folder: Path, name: str) -> Matcher:
 
 
 def _loaded(folder: Path, network: Any, cut_texts: bool = True) -> _Loaded:
-    """As much of a text as the library would read."""
+    """As much of a text as the library would read, in its pieces."""
     settings = optional_settings(folder / "sentence_bert_config.json")
+    if settings.get("processing_kwargs"):
+        raise DataError(
+            f"processing_kwargs = {settings['processing_kwargs']} cannot be read; for a limit of "
+            "length, write max_seq_length",
+            path=folder / "sentence_bert_config.json",
+        )
     of_tokenizer = optional_settings(folder / "tokenizer_config.json")
     if of_tokenizer.get("truncation_side") == "left":
         raise DataError(
@@ -176,13 +183,17 @@ def _loaded(folder: Path, network: Any, cut_texts: bool = True) -> _Loaded:
             'truncation_side = "right" if the beginning of a text may be read instead',
             path=folder / "tokenizer_config.json",
         )
+    opened = library_tokenizer(folder)
     limit = settings.get("max_seq_length") or of_tokenizer.get("model_max_length")
     tokenizer, encoder = wrap_network(
         folder,
         network,
         max_positions=int(limit) if limit and limit < _NO_LIMIT else None,
         cut_texts=cut_texts,
+        pieces=opened.backend_tokenizer,  # its settings may differ from those of tokenizer.json
     )
+    if "token_type_ids" not in opened.model_input_names:  # then the library tells no types apart
+        encoder.config = replace(encoder.config, second_type=0)
     upper, lower = (tokenizer.encode([text])[0].tolist() for text in ("A", "a"))
     if settings.get("do_lower_case") and upper != lower:
         raise DataError(

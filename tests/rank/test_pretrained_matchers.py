@@ -27,9 +27,10 @@ needs_minilm = pytest.mark.skipif(
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
 
 
-def test_no_name_is_not_the_current_folder():
+@pytest.mark.parametrize("name", ["", "-maxsim", "-cosine"])
+def test_no_name_is_not_the_current_folder(name):
     with pytest.raises(ConfigError, match="name a folder or a model, such as 'minilm-maxsim'"):
-        mw.Matcher.pretrained("")
+        mw.Matcher.pretrained(name)
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +57,12 @@ def spoilt(tmp_path):
     return make
 
 
-def similarities(folder):
+def similarities(folder, pairs=PAIRS):
     from sentence_transformers import SentenceTransformer
 
     library = SentenceTransformer(str(folder), device="cpu")
     vectors = [
-        library.encode(list(side), convert_to_tensor=True) for side in zip(*PAIRS, strict=True)
+        library.encode(list(side), convert_to_tensor=True) for side in zip(*pairs, strict=True)
     ]
     return library.similarity_pairwise(*vectors).numpy()
 
@@ -223,11 +224,31 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
             "it puts the prompt 'text: ' before texts",
         ),
         ("tokenizer_config.json", {"truncation_side": "left"}, "cuts long texts on the left"),
+        (
+            "sentence_bert_config.json",
+            {"processing_kwargs": {"text": {"max_length": 12}}},
+            "'max_length': 12.* cannot be read; for a limit of length, write max_seq_length",
+        ),
     ],
 )
 def test_settings_that_cannot_be_read(bi_folder, spoilt, file, changes, message):
     with pytest.raises(DataError, match=message):
         mw.Matcher.pretrained(spoilt(bi_folder, file, **changes))
+
+
+def test_settings_of_the_tokenizer_count_where_its_file_says_otherwise(bi_folder, spoilt):
+    changes = {"tokenizer_class": "BertTokenizer", "do_lower_case": False}
+    folder = spoilt(bi_folder, "tokenizer_config.json", **changes)
+    pairs = [("who WROTE hamlet", "The play was written"), ("who wrote", "the PLAY")]
+    scores = mw.Matcher.pretrained(folder).score(pairs)
+    np.testing.assert_allclose(scores, similarities(folder, pairs), **EQUAL)
+    assert np.abs(scores - mw.Matcher.pretrained(bi_folder).score(pairs)).max() > 1e-3
+
+
+def test_a_transformer_in_a_folder_of_its_own(bert_folder, tmp_path, pairs):
+    shutil.copytree(bert_folder, tmp_path / "old" / "0_Transformer")
+    found = mw.Matcher.pretrained(f"{tmp_path / 'old'}-maxsim").score(pairs)
+    assert np.array_equal(found, mw.Matcher.pretrained(f"{bert_folder}-maxsim").score(pairs))
 
 
 def test_pooling_as_older_versions_wrote_it(bi_folder, spoilt):
