@@ -25,7 +25,11 @@ from matchwork.rank.pretrained import COSINE, MAXSIM
 from matchwork.text import WordPieceTokenizer
 
 Activation: TypeAlias = Callable[[Tensor], Tensor]
-_OLDER = ("automodel_args", "tokenizer_args", "config_args", "classifier_dropout")
+_OLDER = (
+    *("automodel_args", "tokenizer_args", "tokenizer_kwargs", "config_args"),
+    "classifier_dropout",
+)
+_FORMATS = ("convert_to_numpy", "convert_to_tensor", "apply_softmax")  # of `predict` alone
 
 
 class CrossEncoder:
@@ -74,6 +78,7 @@ class CrossEncoder:
         )
         name = older.pop("model_name", None) or model_name_or_path
         activation_fn = older.pop("default_activation_function", None) or activation_fn
+        cache_folder = older.pop("cache_dir", None) or cache_folder
         known = {key: older.pop(key) for key in _OLDER if key in older}
         if older:
             raise ConfigError(f"CrossEncoder has no argument {next(iter(older))!r}")
@@ -119,6 +124,11 @@ class CrossEncoder:
     def num_labels(self) -> int:
         """One: how well the texts match."""
         return 1
+
+    @property
+    def default_activation_function(self) -> Activation:
+        """Another name of `activation_fn`."""
+        return self.activation_fn
 
     @property
     def max_length(self) -> int | None:
@@ -207,8 +217,11 @@ class CrossEncoder:
     ) -> list[dict[str, Any]]:
         """`corpus_id`, `score` and, if asked for, `text` of the documents, best first.
 
-        `older` are the names that arguments had in earlier versions, as in `predict`.
+        `older` are the names that arguments had in earlier versions, as in `predict`, and what
+        they were asked to convert scores to, which changes nothing here.
         """
+        for name in _FORMATS:
+            older.pop(name, None)
         scores = self.predict(
             [(query, document) for document in documents],
             prompt_name,

@@ -137,6 +137,12 @@ def test_the_names_that_older_code_uses(ours, theirs, folder):
     assert ours.rank(QUERY, DOCUMENTS, **older) == ours.rank(
         QUERY, DOCUMENTS, activation_fn=nn.Tanh()
     )
+    for format in ("convert_to_tensor", "convert_to_numpy", "apply_softmax"):
+        options = {"top_k": 2, format: True}
+        expected = [each["corpus_id"] for each in theirs.rank(QUERY, DOCUMENTS, **options)]
+        assert [each["corpus_id"] for each in ours.rank(QUERY, DOCUMENTS, **options)] == expected
+    made = CrossEncoder(folder, cache_dir=None, tokenizer_kwargs=None)
+    assert type(made.default_activation_function) is type(theirs.activation_fn)
     by_place = CrossEncoder(folder, 1, 12)
     assert by_place.max_length == 12 and by_place.num_labels == 1
 
