@@ -35,7 +35,7 @@ def cuts(scorer: object, said: Callable[[str], None] | None = None) -> None:
     """How much of texts that were too long for a matcher it has not read, if there were any."""
     cut = getattr(scorer, "truncation", None)
     if cut and cut.texts:
-        (said or note)(f"{cut.texts:,} texts were too long and lost {cut.tokens:,} tokens")
+        (said or note)(str(cut))
 
 
 def as_json(value: object) -> None:

@@ -33,10 +33,15 @@ BUSY_GIB = 16  # beyond which nothing gets faster, and others may need the rest
 
 
 class Truncation(NamedTuple):
-    """How much text the length limits cut off."""
+    """How much text the length limits cut off; texts of one call that are equal count once."""
 
     texts: int = 0
     tokens: int = 0
+
+    def __str__(self) -> str:
+        texts = "1 text was" if self.texts == 1 else f"{self.texts:,} texts were"
+        tokens = "1 token" if self.tokens == 1 else f"{self.tokens:,} tokens"
+        return f"{texts} too long and lost {tokens}"
 
 
 class Matcher:

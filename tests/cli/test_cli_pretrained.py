@@ -36,12 +36,12 @@ def test_what_is_cut_is_said_beside_the_results(call, foreign, tmp_path):
     long = tmp_path / "long.txt"
     long.write_text(f"{'bamboo ' * 200}\n{LINES[0]}\n")
     ranked = call("rank", foreign, "-q", QUERY, "-d", long, "--json")
-    assert "1 texts were too long and lost" in ranked.stderr and json.loads(ranked.stdout)
+    assert "1 text was too long and lost" in ranked.stderr and json.loads(ranked.stdout)
     (tmp_path / "pairs.tsv").write_text(
         "query\tdocument\tlabel\n" + f"{QUERY}\t{LINES[0]}\t1\n{QUERY}\t{'no ' * 200}\t0\n"
     )
     found = call("evaluate", foreign, tmp_path / "pairs.tsv", "--split", "pairs", "--json")
-    assert "1 texts were too long and lost" in found.stderr, found.stderr
+    assert "1 text was too long and lost" in found.stderr, found.stderr
     assert "too long" not in call("rank", foreign, "-q", QUERY, "-d", "-", input=LINES[0]).stderr
 
 

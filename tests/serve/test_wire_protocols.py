@@ -126,7 +126,7 @@ def test_long_texts_are_counted_or_refused(server):
         assert answer.headers["x-matchwork-truncated"] == "texts=1, tokens=5"
     body = {"model": "bag", "query": "fox", "documents": [long]}
     warnings = server.post("/v2/rerank", body).json()["meta"]["warnings"]
-    assert warnings == ["1 texts were too long and lost 5 tokens"]
+    assert warnings == ["1 text was too long and lost 5 tokens"]
     pairs = [{"query": "fox", "document": long}]
     assert server.post("/score", {"pairs": pairs}).json()["truncated"] == {"texts": 1, "tokens": 5}
     assert server.metric("matchwork_cut_tokens_total") >= 15

@@ -114,7 +114,6 @@ def routes(service: Service) -> APIRouter:
         lines = service.keep(ranking, request.top_n)
         cut = answer.cut
         spans = await _spans(service, served, request, documents, lines)
-        warning = f"{cut.texts} texts were too long and lost {cut.tokens} tokens"
         response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
         return CohereResponse(
             id=str(uuid4()),
@@ -124,7 +123,7 @@ def routes(service: Service) -> APIRouter:
                 )
                 for line, found in zip(lines, spans, strict=True)
             ],
-            meta=CohereMeta(warnings=[warning] if cut.texts else None),
+            meta=CohereMeta(warnings=[str(cut)] if cut.texts else None),
         )
 
     return router
