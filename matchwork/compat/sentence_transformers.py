@@ -6,25 +6,23 @@ Same arguments, same results; sentence-transformers itself need not be installed
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from matchwork.compat.activation import Activation, default_activation
+from matchwork.compat.reading_limits import Limits, num_special, set_limit
 from matchwork.compat.reranking import open_matcher
-from matchwork.encode.pretrained import model_folder, optional_settings
+from matchwork.encode.pretrained import model_folder
 from matchwork.errors import ConfigError, DataError
-from matchwork.models import CrossEncoder as CrossEncoderModel
 from matchwork.ordering import order
 from matchwork.rank import Matcher
 from matchwork.rank.pretrained import COSINE, MAXSIM
-from matchwork.text import WordPieceTokenizer
 
-Activation: TypeAlias = Callable[[Tensor], Tensor]
 _OLDER = (
     *("automodel_args", "tokenizer_args", "tokenizer_kwargs", "config_args"),
     "classifier_dropout",
@@ -108,12 +106,12 @@ class CrossEncoder:
         # A copy, with limits of its own: the caller's matcher stays as it is.
         self.matcher = copy(open_matcher(name, device))
         opened = not isinstance(name, Matcher)
-        self._limits = _Limits(
+        self._limits = Limits(
             self.matcher.max_query_length, self.matcher.max_document_length, opened
         )
         if max_length is not None:
             self.max_length = max_length
-        self.activation_fn = activation_fn or _default_activation(self.matcher, name)
+        self.activation_fn = activation_fn or default_activation(self.matcher, name)
 
     @property
     def device(self) -> torch.device:
@@ -135,11 +133,11 @@ class CrossEncoder:
         """The most pieces that are read at once, special ones included; None: any number."""
         matcher = self.matcher
         room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
-        return None if room is None else room + _num_special(matcher)
+        return None if room is None else room + num_special(matcher)
 
     @max_length.setter
     def max_length(self, length: int) -> None:
-        _limit(self.matcher, length, self._limits)
+        set_limit(self.matcher, length, self._limits)
 
     @property
     def max_seq_length(self) -> int | None:
@@ -282,77 +280,6 @@ def _fetch(name: str, options: dict[str, Any]) -> str:
     ending = next((each for each in (MAXSIM, COSINE) if name.endswith(each)), "")
     base = name if Path(name).is_dir() else name.removesuffix(ending)
     return f"{model_folder(base, **options)}{ending if base != name else ''}"
-
-
-class _Limits(NamedTuple):
-    """Most tokens of texts that are read apart; whether a joint model may be given more room."""
-
-    query: int | None
-    document: int | None
-    may_grow: bool
-
-
-def _limit(matcher: Matcher, max_length: int, most: _Limits) -> None:
-    """Of a pair that is read as one, both texts together; else each of them.
-
-    The limit of a model that this class has opened may be raised, as far as it has positions.
-    """
-    room = max_length - _num_special(matcher)
-    if room < 1:
-        raise ConfigError(
-            f"max_length = {max_length} leaves no room for text: {max_length - room} pieces are "
-            "special ones"
-        )
-    encoder = matcher.model.encoder
-    if matcher.model.encodes_apart:
-        matcher.max_query_length = min(room, most.query or room)
-        matcher.max_document_length = min(room, most.document or room)
-    elif most.may_grow:
-        encoder.config = replace(encoder.config, max_positions=max_length)
-    else:
-        matcher.max_pair_length = room
-
-
-def _num_special(matcher: Matcher) -> int:
-    """Pieces such as [CLS] that stand around, and between, texts that are read at once."""
-    tokenizer = matcher.tokenizer
-    if not isinstance(tokenizer, WordPieceTokenizer):
-        return 0
-    apart = matcher.model.encodes_apart
-    frame = tokenizer.frame if apart else tokenizer.pair_frame[:3]
-    return sum(map(len, frame))
-
-
-def _default_activation(matcher: Matcher, name: str | Path | Matcher) -> Activation:
-    calibration = matcher.calibration
-    if calibration is not None:
-        return lambda scores: torch.as_tensor(calibration.probability(scores.cpu())).to(scores)
-    if not isinstance(matcher.model, CrossEncoderModel):
-        return nn.Identity()
-    found = None if isinstance(name, Matcher) else _written_activation(model_folder(name))
-    return found or nn.Sigmoid()
-
-
-def _written_activation(folder: Path) -> Activation | None:
-    """What the folder of a cross-encoder names, in any of the places where versions wrote it."""
-    config = optional_settings(folder / "config.json")
-    path = (
-        optional_settings(folder / "config_sentence_transformers.json").get("activation_fn")
-        or (config.get("sentence_transformers") or {}).get("activation_fn")
-        or config.get("sbert_ce_default_activation_function")
-    )
-    if path is None:
-        return None
-    start, _, name = str(path).rpartition(".")
-    kind = getattr(nn, name, None) if start.startswith("torch.nn") else None
-    if not isinstance(kind, type) or not issubclass(kind, nn.Module):
-        raise DataError(
-            f"the activation {path!r} is not one of torch.nn, and foreign code is never run; give "
-            "activation_fn",
-            path=folder,
-        )
-    activation: Activation = kind()
-    return activation
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """One import swapped: the same numbers, keys and order as the library's own `CrossEncoder`."""
 
 import inspect
+import json
+import shutil
 
 import numpy as np
 import pytest
@@ -240,10 +242,27 @@ def test_the_activation_that_was_saved(theirs, tmp_path, activation):
     np.testing.assert_allclose(CrossEncoder(tmp_path / "saved").predict(PAIRS), expected, **EQUAL)
 
 
-def test_foreign_activations_are_not_run(folder, tmp_path):
-    import json
-    import shutil
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"sbert_ce_default_activation_function": "torch.nn.modules.activation.Tanh"},
+        {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Tanh"}},
+    ],
+    ids=lambda written: next(iter(written)),
+)
+def test_the_activation_where_older_versions_wrote_it(folder, tmp_path, written):
 
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    (copy / "config_sentence_transformers.json").unlink(missing_ok=True)
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | written))
+    found = CrossEncoder(copy)
+    assert isinstance(found.activation_fn, nn.Tanh)
+    expected = sentence_transformers.CrossEncoder(str(copy), device="cpu").predict(PAIRS)
+    np.testing.assert_allclose(found.predict(PAIRS), expected, **EQUAL)
+
+
+def test_foreign_activations_are_not_run(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "copy")
     path = copy / "config_sentence_transformers.json"
     path.write_text(json.dumps({"activation_fn": "os.system"}))
