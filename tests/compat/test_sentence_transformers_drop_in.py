@@ -251,7 +251,6 @@ def test_the_activation_that_was_saved(theirs, tmp_path, activation):
     ids=lambda written: next(iter(written)),
 )
 def test_the_activation_where_older_versions_wrote_it(folder, tmp_path, written):
-
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / "config_sentence_transformers.json").unlink(missing_ok=True)
     config = json.loads((copy / "config.json").read_text())
