@@ -201,7 +201,14 @@ def test_numbers_by_data_set_come_from_their_results(page, models):
 
 ADDAX_SWEEPS = {
     "Sensitivity": ("alpha", "delta", "gamma"),
-    "What its training owes to its parts": ("start", "negatives", "scale", "rate", "together"),
+    "What its training owes to its parts": (
+        "start",
+        "negatives",
+        "scale",
+        "rate",
+        "together",
+        "cells",
+    ),
 }
 
 
