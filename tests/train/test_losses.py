@@ -164,4 +164,6 @@ def test_softmax_of_one_positive_is_its_log_probability():
     scores = torch.tensor([[2.0, 1.0, 0.0]], dtype=torch.float64)
     labels = torch.tensor([[0.0, 1.0, 0.0]])
     loss = loss_named("softmax")(scores, labels, torch.ones(1, 3, dtype=torch.bool))
-    assert loss.item() == pytest.approx(-torch.log_softmax(scores / TEMPERATURE, dim=-1)[0, 1].item())
+    assert loss.item() == pytest.approx(
+        -torch.log_softmax(scores / TEMPERATURE, dim=-1)[0, 1].item()
+    )
