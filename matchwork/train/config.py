@@ -11,6 +11,7 @@ LossName: TypeAlias = Literal["cross-entropy", "squared", "hinge", "softmax"]
 NegativesName: TypeAlias = Literal["labelled", "own", "random", "hard", "replace", "in-batch"]
 GROUP_LOSSES = ("hinge", "softmax")
 _ONLY_WITH = {
+    "temperature": ("loss", "softmax"),
     "momentum": ("optimizer", "sgd"),
     "nesterov": ("optimizer", "sgd"),
     "warmup": ("schedule", "linear"),
@@ -41,6 +42,7 @@ class TrainConfig:
 
     loss: LossName = "cross-entropy"
     margin: float = 1.0
+    temperature: float = later(1.0)
     negatives: NegativesName = "labelled"
     num_negatives: int = 4
     hard_depth: int = 50
@@ -80,8 +82,10 @@ class TrainConfig:
         for name in ("margin", "weight_decay", "dev_loss_every", "checkpoint_seconds"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
-        if self.clip_norm is not None and self.clip_norm <= 0:
-            raise ConfigError(f"clip_norm must be positive, got {self.clip_norm}")
+        for name in ("clip_norm", "temperature"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigError(f"{name} must be positive, got {value}")
         if self.loss in GROUP_LOSSES and self.negatives == "labelled":
             raise ConfigError(
                 f"loss {self.loss!r} compares a positive with negatives, which "

@@ -63,11 +63,14 @@ def hinge(scores: Tensor, labels: Tensor, mask: Tensor, margin: float = 1.0) -> 
     return terms.masked_fill(~pairs, 0.0).sum() / max(1, len(scores))
 
 
-def softmax(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """List-wise: cross entropy of the softmax over a group with its (normalised) grades."""
+def softmax(scores: Tensor, labels: Tensor, mask: Tensor, temperature: float = 1.0) -> Tensor:
+    """List-wise: cross entropy of the softmax over a group with its (normalised) grades.
+
+    The lower the temperature, the smaller a difference of scores may be to count as one.
+    """
     targets = labels.to(scores.dtype).masked_fill(~mask, 0.0)
     totals = targets.sum(dim=-1, keepdim=True)
-    logits = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    logits = (scores / temperature).masked_fill(~mask, torch.finfo(scores.dtype).min)
     terms = -(targets / totals.clamp_min(1e-12) * functional.log_softmax(logits, dim=-1))
     return terms.masked_fill(~mask, 0.0).sum() / max(1, len(scores))
 
@@ -75,4 +78,4 @@ def softmax(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 LOSSES.add("cross-entropy", lambda config: cross_entropy)
 LOSSES.add("squared", lambda config: squared_error)
 LOSSES.add("hinge", lambda config: partial(hinge, margin=config.margin))
-LOSSES.add("softmax", lambda config: softmax)
+LOSSES.add("softmax", lambda config: partial(softmax, temperature=config.temperature))

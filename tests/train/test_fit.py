@@ -169,6 +169,11 @@ def test_a_folder_that_cannot_be_written_is_found_out_first(words, samples, conf
         ({"patience": 0}, "patience must be at least 1 epoch, got 0"),
         ({"margin": -1.0}, r"margin must not be negative, got -1\.0"),
         ({"clip_norm": 0.0}, r"clip_norm must be positive, got 0\.0"),
+        (
+            {"loss": "softmax", "negatives": "own", "temperature": 0.0},
+            r"temperature must be positive, got 0\.0",
+        ),
+        ({"temperature": 0.1}, 'temperature = 0.1 needs loss = "softmax"; without, leave it out'),
         ({"loss": "hinge"}, "loss 'hinge' compares .* negatives = \"labelled\""),
         (
             {"loss": "softmax", "negatives": "in-batch", "batch_size": 1},

@@ -16,6 +16,7 @@ from matchwork.train.losses import Loss, hinge
 
 NAMES = ["cross-entropy", "squared", "hinge", "softmax"]
 MARGIN = 0.7
+TEMPERATURE = 0.4
 
 
 def slow_cross_entropy(scores, labels, mask):
@@ -47,9 +48,10 @@ def slow_softmax(scores, labels, mask):
         places = np.flatnonzero(mask[i])
         grades = labels[i, places].sum()
         if grades > 0:
-            normaliser = math.log(sum(math.exp(scores[i, j]) for j in places))
+            logits = scores[i] / TEMPERATURE
+            normaliser = math.log(sum(math.exp(logits[j]) for j in places))
             for j in places:
-                total -= labels[i, j] / grades * (scores[i, j] - normaliser)
+                total -= labels[i, j] / grades * (logits[j] - normaliser)
     return total / len(scores)
 
 
@@ -63,7 +65,8 @@ SLOW: dict[str, Callable[..., float]] = {
 
 def loss_named(name: str) -> Loss:
     negatives = "own" if name in ("hinge", "softmax") else "labelled"
-    return LOSSES[name](TrainConfig(loss=name, margin=MARGIN, negatives=negatives))
+    only = {"temperature": TEMPERATURE} if name == "softmax" else {}
+    return LOSSES[name](TrainConfig(loss=name, margin=MARGIN, negatives=negatives, **only))
 
 
 def groups(seed: int, num: int = 5, width: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -161,4 +164,6 @@ def test_softmax_of_one_positive_is_its_log_probability():
     scores = torch.tensor([[2.0, 1.0, 0.0]], dtype=torch.float64)
     labels = torch.tensor([[0.0, 1.0, 0.0]])
     loss = loss_named("softmax")(scores, labels, torch.ones(1, 3, dtype=torch.bool))
-    assert loss.item() == pytest.approx(-torch.log_softmax(scores, dim=-1)[0, 1].item())
+    assert loss.item() == pytest.approx(
+        -torch.log_softmax(scores / TEMPERATURE, dim=-1)[0, 1].item()
+    )
