@@ -208,6 +208,7 @@ ADDAX_SWEEPS = {
         "rate",
         "together",
         "cells",
+        "temperature",
     ),
 }
 
