@@ -65,6 +65,14 @@ class Server:
         self.errors.flush()
         return Path(self.errors.name).read_text()
 
+    def wait_for_log(self, *lines: str) -> str:
+        """The log once these stand in it: an answer may arrive before its line is written."""
+        end = time.monotonic() + 15
+        while missing := [line for line in lines if line not in self.log()]:
+            assert time.monotonic() < end, f"not logged: {missing}\n{self.log()}"
+            time.sleep(0.02)
+        return self.log()
+
 
 @contextmanager
 def running(*command: object) -> Iterator[Server]:
