@@ -17,8 +17,8 @@ from matchwork.interact.interaction import (
     WordWeights,
 )
 from matchwork.interact.interactive_attention import Attended, InteractiveAttention
-from matchwork.interact.mag_cell import MagCell, MagOutput, attend
-from matchwork.interact.masked import masked_best, masked_max, masked_mean, masked_softmax
+from matchwork.interact.mag_cell import MagCell, MagOutput
+from matchwork.interact.masked import attend, masked_max, masked_mean, masked_softmax
 from matchwork.interact.max_sim import MaxSim, max_sim
 from matchwork.interact.neural_tensor import NeuralTensor
 from matchwork.interact.part_means import PartMeans
@@ -60,7 +60,6 @@ __all__ = [
     "cosine_table",
     "exact_loss",
     "log_partition",
-    "masked_best",
     "masked_max",
     "masked_mean",
     "masked_softmax",

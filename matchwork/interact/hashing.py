@@ -1,5 +1,6 @@
 """Hashing auto-encoder: token vectors through a bottle-neck of bits, and back."""
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -47,12 +48,16 @@ class Hashed:
     def _error(self, difference: Tensor) -> Tensor:
         """Squares of the real tokens of every text, added up or averaged."""
         with torch.autocast(difference.device.type, enabled=False):
-            real = self._mask.to(difference.dtype).unsqueeze(-2)
-            total = (real @ difference.square()).squeeze(-2).sum(dim=-1)
+            errors = (self._shares.unsqueeze(-2) @ difference.square()).squeeze(-2)
+        return errors.sum(dim=-1) if self._of.reduction == "sum" else errors.mean(dim=-1)
+
+    @cached_property
+    def _shares(self) -> Tensor:
+        """How much the squares of a token count, (batch, tokens)."""
+        real = self._mask.to(self.soft.dtype)
         if self._of.reduction == "sum":
-            return total
-        num_tokens = self._mask.sum(dim=-1).clamp_min(1)
-        return total / (num_tokens * difference.shape[-1])
+            return real
+        return real / real.sum(dim=-1, keepdim=True).clamp_min_(1)
 
 
 class HashingDenoiser(nn.Module):

@@ -21,7 +21,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
-from matchwork.interact.similarity import Cosines, wide_type
+from matchwork.interact.precision import product_type, wide_type
+from matchwork.interact.similarity import Cosines
 
 
 class Weights(NamedTuple):
@@ -71,7 +72,7 @@ def interactive_layers(
         turned = Weights(weights.Wd, weights.Wq, weights.bd, weights.bq)
         seen = interactive_layers(matrix.mT, document, query, turned, alpha, beta)
         return Layers([table.mT for table in seen.tables], seen.by_document, seen.by_query)
-    dtype = _product_type(query.vectors)
+    dtype = product_type(query.vectors)
     texts = query.vectors, document.vectors
     made: tuple[Tensor, ...] = _Stack.apply(  # type: ignore[no-untyped-call]
         alpha, beta, matrix, query.mask, document.mask, *(x.to(dtype) for x in (*texts, *weights))
@@ -92,13 +93,6 @@ def renewed(table: Tensor, cosines: Tensor | None, alpha: float, beta: float) ->
 
 def _alternate(even: list[Tensor], odd: list[Tensor]) -> list[Tensor]:
     return [pair[t % 2] for t, pair in enumerate(zip(even, odd, strict=True))]
-
-
-def _product_type(vectors: Tensor) -> torch.dtype:
-    device = vectors.device.type
-    if torch.is_autocast_enabled(device) and vectors.dtype != torch.float64:
-        return torch.get_autocast_dtype(device)
-    return vectors.dtype
 
 
 class _Layer(NamedTuple):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from matchwork.encode.linear import linear
-from matchwork.interact.masked import masked_softmax
+from matchwork.interact.masked import attend
 from matchwork.interact.small_linear import SPREAD, SmallLinear
 
 
@@ -56,33 +56,31 @@ class MagCell(nn.Module):
             self.output.weight.copy_(4 * torch.cat([quarter, quarter], dim=1))
 
     def forward(self, own: Tensor, other: Tensor, scores: Tensor, mask: Tensor) -> MagOutput:
-        """`scores` and `mask` are (batch, own, other); scores are 0 at padding.
+        """`scores` are (batch, own, other), 0 at padding, of which `mask` may have one row for all.
 
         Zero, not minus infinity: what the gates read is then the same however far texts are padded.
         """
         attended = attend(other, scores, mask)
-        element_gate, p = self._gates(scores)
-        alike = p * attended * element_gate
-        apart = (1 - p) * (own - attended) * (1 - element_gate)
+        element_gate, token_gate = self._gates(scores)
+        alike_and_apart = torch.stack([attended, own - attended], dim=-2)
+        gated = element_gate * token_gate * alike_and_apart
         if hasattr(self, "transform"):
-            vectors = self.output(self._highway(self.dropout(torch.cat([alike, apart], dim=-1))))
+            vectors = self.output(self._highway(self.dropout(gated.flatten(-2))))
         else:
-            vectors = self.dropout(alike + apart)
-        return MagOutput(vectors, element_gate, p.squeeze(-1))
+            vectors = self.dropout(gated.sum(dim=-2))
+        return MagOutput(vectors, element_gate[..., 0, :], token_gate[..., 0, 0])
 
     def _gates(self, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Of values (batch, own, dim) and of whole tokens (batch, own, 1), in one product."""
+        """Of values and of whole tokens, (batch, own, 2, dim or 1): open for what is alike, and
+        as far closed for what is apart; in one product.
+        """
         weights = torch.cat([self.weight, self.token_weight.unsqueeze(-1)], dim=1)
         bias = torch.cat([self.bias, self.token_bias.view(1)])
-        fields = linear(scores, weights[: scores.shape[-1]].mT, bias)
-        gates = torch.sigmoid(fields)
-        return gates[..., :-1], gates[..., -1:]
+        gates = torch.sigmoid(linear(scores, weights[: scores.shape[-1]].mT, bias))
+        both = torch.stack([gates, 1 - gates], dim=-2)
+        values, tokens = torch.split(both, [len(self.bias), 1], dim=-1)
+        return values, tokens
 
     def _highway(self, joined: Tensor) -> Tensor:
         gate = torch.sigmoid(self.gate(joined))
         return torch.lerp(joined.to(gate.dtype), torch.relu(self.transform(joined)), gate)
-
-
-def attend(other: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
-    """For every own token the mean of the other text's, weighted by the softmax of its scores."""
-    return masked_softmax(scores, mask).to(other.dtype) @ other

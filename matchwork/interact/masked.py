@@ -9,8 +9,20 @@ from torch import Tensor
 
 def masked_softmax(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     """Softmax over the real entries; exactly 0 at padding."""
-    weights = torch.softmax(values.masked_fill(~mask, torch.finfo(values.dtype).min), dim=dim)
-    return weights.masked_fill(~mask, 0.0)
+    return _softmax(values, mask, dim).masked_fill(~mask, 0.0)
+
+
+def attend(vectors: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
+    """Means of the vectors (batch, n, dim), weighted by the softmax of scores (batch, m, n).
+
+    Padding is 0 among the vectors, so that the mean of nothing is 0 whatever its weights.
+    """
+    return _softmax(scores, mask, dim=-1).to(vectors.dtype) @ vectors
+
+
+def _softmax(values: Tensor, mask: Tensor, dim: int) -> Tensor:
+    """Exactly 0 at padding, but equal weights where there is nothing else."""
+    return torch.softmax(values.masked_fill(~mask, torch.finfo(values.dtype).min), dim=dim)
 
 
 def masked_max(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
@@ -23,10 +35,3 @@ def masked_mean(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     """Mean of the real entries."""
     total = values.masked_fill(~mask, 0.0).sum(dim=dim)
     return total / mask.sum(dim=dim).clamp_min(1)
-
-
-def masked_best(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Largest real entry of every row, and its place; -1 where a row has none."""
-    largest, places = values.masked_fill(~mask, -torch.inf).max(dim=-1)
-    found = mask.any(dim=-1)
-    return torch.where(found, largest, 0.0), torch.where(found, places, -1)

@@ -5,31 +5,47 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from matchwork.interact.masked import masked_best
 from matchwork.interact.similarity import cosine_table
+
+_LEAST = -1.0  # a cosine
 
 
 class MaxSim(NamedTuple):
     """Scores (batch,), sums of the values (batch, query) of each query token's best cosine.
 
-    `places` says which document token that was, -1 where there is no token; `table` holds all
-    cosines, (batch, query, document), 0 where `mask` says that they are not between tokens.
+    `cosines` and `nearest` are of padding, too; what is read from them, `table` and `places`, is
+    made when it is asked for.
     """
 
     scores: Tensor
     values: Tensor
-    places: Tensor
-    table: Tensor
-    mask: Tensor
+    nearest: Tensor
+    cosines: Tensor
+    query_mask: Tensor
+    document_mask: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """Which cosines are between tokens, (batch, query, document)."""
+        return self.query_mask.unsqueeze(-1) & self.document_mask.unsqueeze(-2)
+
+    @property
+    def table(self) -> Tensor:
+        """All cosines, (batch, query, document); 0 where one is not between tokens."""
+        return self.cosines.masked_fill(~self.mask, 0.0)
+
+    @property
+    def places(self) -> Tensor:
+        """Which document token is the best, (batch, query); -1 where there is none."""
+        return self.nearest.masked_fill(~self.mask.any(dim=-1), -1)
 
     def alignment(self) -> Tensor:
         """The table with nothing but the best cosine of every query token.
 
         It adds up to the score, unless the document has no tokens.
         """
-        places = self.places.unsqueeze(-1).clamp_min(0)
         values = self.values.masked_fill(self.places < 0, 0.0).unsqueeze(-1)
-        return torch.zeros_like(self.table).scatter(-1, places, values)
+        return torch.zeros_like(self.cosines).scatter(-1, self.nearest.unsqueeze(-1), values)
 
 
 def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: Tensor) -> MaxSim:
@@ -39,8 +55,8 @@ def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: 
     not set to 0, which would beat the cosines of texts that have nothing in common. A document
     without tokens answers every query token with -1, the least that there is.
     """
-    mask = query_mask.unsqueeze(-1) & document_mask.unsqueeze(-2)
-    table = cosine_table(query, document)
-    values, places = masked_best(table, mask)
-    values = values.masked_fill(query_mask & ~document_mask.any(dim=-1, keepdim=True), -1.0)
-    return MaxSim(values.sum(dim=-1), values, places, table.masked_fill(~mask, 0.0), mask)
+    cosines = cosine_table(query, document)
+    below = cosines.masked_fill(~document_mask.unsqueeze(-2), 2 * _LEAST)
+    values, nearest = below.max(dim=-1)
+    values = values.clamp_min(_LEAST).masked_fill(~query_mask, 0.0)
+    return MaxSim(values.sum(dim=-1), values, nearest, cosines, query_mask, document_mask)

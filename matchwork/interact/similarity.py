@@ -8,6 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
 from matchwork.interact.interaction import Interaction
+from matchwork.interact.precision import wide_type
 
 EPSILON = 1e-8
 TINY = 1e-24  # under a division: no value that matters is moved by it
@@ -17,11 +18,6 @@ def row_lengths(vectors: Tensor) -> Tensor:
     """Euclidean length of every vector; the gradient at a zero vector is zero."""
     lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1, dtype=wide_type(vectors))
     return lengths
-
-
-def wide_type(values: Tensor) -> torch.dtype:
-    """The type to add up in: squares leave the range of 16 bits."""
-    return torch.promote_types(values.dtype, torch.float32)
 
 
 def cosine_table(left: Tensor, right: Tensor) -> Tensor:

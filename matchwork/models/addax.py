@@ -39,6 +39,7 @@ from matchwork.interact import (
     attend,
     max_sim,
 )
+from matchwork.interact.precision import product_type
 from matchwork.interact.small_linear import SmallLinear
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
@@ -181,7 +182,7 @@ class ADDAX(MatchModel):
         penalty = None  # where nothing can be learnt, nobody asks for it
         if trace.hashed is not None and not torch.is_inference_mode_enabled():
             errors = trace.hashed.code_error, trace.hashed.restored_error
-            penalty = self.config.delta * errors[0] + self.config.gamma * errors[1]
+            penalty = torch.add(self.config.delta * errors[0], errors[1], alpha=self.config.gamma)
         evidence = LazyEvidence(lambda: self._evidence(query, document, trace))
         return MatchOutput(trace.found.scores, evidence, penalty=penalty)
 
@@ -210,15 +211,15 @@ class ADDAX(MatchModel):
         u, v = query.vectors, document.vectors
         if self.config.cells == "none":
             return (u, None), (v, None)
+        u, v = u.to(product_type(u)), v.to(product_type(v))  # once, not in every product
         scores = u @ v.mT  # 0 at padding, where the vectors are
-        u, v = u.to(scores.dtype), v.to(scores.dtype)  # once, in mixed precision
         if self.config.scale_scores:
             scores = scores / query.dim**0.5
-        mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        masks = query.mask.unsqueeze(-2), document.mask.unsqueeze(-2)
         if self.config.cells == "attention":
-            return (attend(v, scores, mask), None), (attend(u, scores.mT, mask.mT), None)
-        of_query: MagOutput = self.query_cell(u, v, scores, mask)
-        of_document: MagOutput = self.document_cell(v, u, scores.mT, mask.mT)
+            return (attend(v, scores, masks[1]), None), (attend(u, scores.mT, masks[0]), None)
+        of_query: MagOutput = self.query_cell(u, v, scores, masks[1])
+        of_document: MagOutput = self.document_cell(v, u, scores.mT, masks[0])
         return (of_query.vectors, of_query), (of_document.vectors, of_document)
 
     def _evidence(

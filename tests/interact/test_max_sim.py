@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from matchwork.interact import masked_best, max_sim
+from matchwork.interact import max_sim
 
 SIZES = st.integers(1, 5)
 
@@ -67,10 +67,3 @@ def test_gradients():
 
     inputs = [some(1, 3, 4, seed=seed).requires_grad_() for seed in (1, 2)]
     assert gradcheck(scores, inputs)
-
-
-def test_the_best_entry_and_its_place():
-    values = torch.tensor([[3.0, -1.0, 5.0], [-4.0, -2.0, 9.0], [1.0, 2.0, 3.0]])
-    mask = torch.tensor([[True, True, True], [True, True, False], [False, False, False]])
-    largest, places = masked_best(values, mask)
-    assert largest.tolist() == [5.0, -2.0, 0.0] and places.tolist() == [2, 1, -1]
