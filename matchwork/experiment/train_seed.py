@@ -19,6 +19,7 @@ from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train.fitting import FitResult, fit
 from matchwork.train.stage_file import stage_cache
 from matchwork.train.stages import StageObserver, StagePlan
+from matchwork.train.state import drop_checkpoint
 from matchwork.train.validate import Validator
 from matchwork.types import Run
 
@@ -74,6 +75,7 @@ def train_seed(
     outcome.seconds = learning + time.monotonic() - began
     matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
     write_json(folder / OUTCOME, outcome.to_json())
+    drop_checkpoint(folder / "training")
 
 
 def _seconds(trained: FitResult) -> float:

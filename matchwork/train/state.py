@@ -54,7 +54,16 @@ def save_checkpoint(
 ) -> None:
     """Write everything needed to go on, in one file that is whole or absent."""
     with write_beside(folder / LAST, "wb") as stream:
-        torch.save({"fingerprint": fingerprint, "state": asdict(state), **tensors}, stream)
+        try:
+            torch.save({"fingerprint": fingerprint, "state": asdict(state), **tensors}, stream)
+        except RuntimeError as error:  # what PyTorch makes of a full disk
+            raise OSError(f"the checkpoint cannot be saved ({error})") from error
+
+
+def drop_checkpoint(folder: Path) -> None:
+    """Remove what a finished run no longer needs: several times the size of its weights."""
+    for name in (LAST, BEST):
+        (folder / name).unlink(missing_ok=True)
 
 
 def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:

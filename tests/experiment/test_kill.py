@@ -59,7 +59,8 @@ def kill_again_and_again(recipe: Path, out: Path, moments: list[float]) -> list[
             wait_for(lambda before=before: written() != before, process)
         time.sleep(moment)
         kill(process)
-        kept.append(steps_kept(checkpoint))
+        over = (out / "seed-1" / "outcome.json").exists()
+        kept.append(STEPS if over else steps_kept(checkpoint))
     return kept
 
 

@@ -69,20 +69,42 @@ def test_everything_is_written_and_told(write_recipe, tmp_path):
         assert f"seed {seed}" in card and recipe.hash in card and "| BM25 |" in card
 
 
-def test_finished_seeds_are_not_trained_again(write_recipe, tmp_path):
+class Cut(Listener):
+    """Ends the run when a certain stage begins."""
+
+    def __init__(self, where):
+        super().__init__()
+        self.where = where
+
+    def stage(self, text):
+        super().stage(text)
+        if text.startswith(self.where):
+            raise KeyboardInterrupt
+
+
+def test_what_is_finished_is_not_trained_again(write_recipe, tmp_path):
     recipe, out = load_recipe(write_recipe()), tmp_path / "out"
-    first = run_recipe(recipe, out)
+    whole = run_recipe(recipe, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run_recipe(recipe, out, observer=Cut("measuring seed 5"))
     weights = (out / "seed-3" / "matcher" / "model.safetensors").stat().st_mtime_ns
-    (out / "result.json").unlink()
-    (out / "seed-5" / "outcome.json").unlink()  # as if it was cut while it was measured
     listener = Listener()
     again = run_recipe(recipe, out, resume=True, observer=listener)
     assert "training seed 5 (2 of 2)" in listener.stages
     assert "training seed 3 (1 of 2)" not in listener.stages and not listener.epochs
     assert (out / "seed-3" / "matcher" / "model.safetensors").stat().st_mtime_ns == weights
-    for key in first.keys() - set(VARYING):
-        assert again[key] == first[key], key
-    assert [s["measures"] for s in again["per_seed"]] == [s["measures"] for s in first["per_seed"]]
+    for key in whole.keys() - set(VARYING):
+        assert again[key] == whole[key], key
+    assert [s["measures"] for s in again["per_seed"]] == [s["measures"] for s in whole["per_seed"]]
+
+
+def test_checkpoints_of_finished_seeds_do_not_fill_the_disk(write_recipe, tmp_path):
+    recipe, out = load_recipe(write_recipe()), tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        run_recipe(recipe, out, observer=Cut("measuring seed 5"))
+    kept = {path.relative_to(out).as_posix() for path in out.rglob("training/*.*")}
+    assert {"seed-5/training/last.ckpt", "seed-5/training/best.safetensors"} <= kept
+    assert {path for path in kept if "seed-3" in path} == {"seed-3/training/history.csv"}
 
 
 def test_one_folder_one_run(write_recipe, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import torch
 from fragile_model import FragileModel, PowerCut, bad_gradient, ctrl_c, cut, fragile, not_a_number
 
-from matchwork.errors import ConfigError, FolderError, TrainingError
+from matchwork.errors import ConfigError, FolderError, OutputError, TrainingError
 from matchwork.train import FitResult, TrainConfig, TrainingSet, fit, train
 from matchwork.train.state import save_checkpoint
 
@@ -82,6 +82,16 @@ def test_many_cuts_with_any_optimizer(
         **EVERY_STEP, optimizer=optimizer, precision=precision, weight_decay=0.01, clip_norm=1.0
     )
     assert interrupted(words, samples, settings, tmp_path, [3, 2, 4]) == whole(settings)
+
+
+def test_a_full_disk_is_named(words, samples, config, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 64 vs 0")
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(OutputError, match=r"cannot write .*last\.ckpt.*check free space"):
+        fit(fragile(words), samples, config(), folder=tmp_path)
+    assert not list(tmp_path.glob("*.ckpt*"))
 
 
 def test_saving_that_takes_long_is_seldom(words, samples, config, whole, tmp_path, monkeypatch):
