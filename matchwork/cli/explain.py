@@ -114,6 +114,7 @@ def explain(
         explanation = explain_pair(opened, query, document)
         for path in out or []:
             save(explanation, path)
+    show.cuts(opened)
     if json:
         show.as_json(explanation.to_json())
         return

@@ -37,13 +37,14 @@ def _is_own(name: str) -> bool:
 
     A path with a slip in it is not looked for on the hub.
     """
+    from matchwork.encode.pretrained import PACKAGED
     from matchwork.files import read_json
     from matchwork.rank.pretrained import COSINE, MAXSIM
 
     folder = Path(name)
     if not folder.is_dir():
         on_hub = "/" in name and not folder.parent.is_dir()
-        return not (on_hub or name.endswith((MAXSIM, COSINE)))
+        return not (on_hub or name in PACKAGED or name.endswith((MAXSIM, COSINE)))
     try:
         settings = read_json(folder / "config.json")
     except DataError:

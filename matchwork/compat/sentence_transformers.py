@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 
 from matchwork.compat.activation import Activation, default_activation
-from matchwork.compat.reading_limits import Limits, num_special, set_limit
+from matchwork.compat.reading_limits import Limits, limit, set_limit
 from matchwork.compat.reranking import open_matcher
 from matchwork.encode.pretrained import model_folder
-from matchwork.errors import ConfigError, DataError
+from matchwork.errors import ConfigError
 from matchwork.ordering import order
 from matchwork.rank import Matcher
+from matchwork.rank.precision import Precision
 from matchwork.rank.pretrained import COSINE, MAXSIM
 
 _OLDER = (
@@ -40,8 +41,12 @@ class CrossEncoder:
     `max_length` counts the pieces that are read at once, special ones included. `cache_folder`,
     `revision`, `local_files_only` and `token` are for models of the hub. `trust_remote_code` is
     never needed and `model_card_data` never read; what else the library takes is refused unless
-    it is empty. `older` are the names that arguments had in its earlier versions, which took
-    `num_labels` and `max_length` `by_place`.
+    it changes nothing. `precision` is ours: "int8" and "bf16" score faster. `older` are the names
+    that arguments had in earlier versions of the library, which took `num_labels` and `max_length`
+    `by_place`.
+
+    A `Matcher` keeps its limits and settings, but its weights are not copied: `device` and `to`
+    move them. It is also what is behind the scores, `matcher`.
     """
 
     def __init__(
@@ -66,6 +71,7 @@ class CrossEncoder:
         max_length: int | None = None,
         activation_fn: Activation | None = None,
         keep_in_fp32_modules: list[str] | None = None,
+        precision: Precision = "32",
         **older: Any,
     ) -> None:
         if len(by_place) > 2:
@@ -82,9 +88,9 @@ class CrossEncoder:
             raise ConfigError(f"CrossEncoder has no argument {next(iter(older))!r}")
         _refuse(
             modules=modules,
-            prompts=prompts,
+            prompts=prompts if any((prompts or {}).values()) else None,
             default_prompt_name=default_prompt_name,
-            model_kwargs=model_kwargs,
+            model_kwargs=_with_effect(model_kwargs),
             processor_kwargs=processor_kwargs,
             config_kwargs=config_kwargs,
             backend=backend if backend != "torch" else None,
@@ -103,15 +109,20 @@ class CrossEncoder:
         given = {option: value for option, value in hub.items() if value}
         if given and not isinstance(name, Matcher):
             name = _fetch(str(name), given)
-        # A copy, with limits of its own: the caller's matcher stays as it is.
-        self.matcher = copy(open_matcher(name, device))
         opened = not isinstance(name, Matcher)
+        # A copy, with limits of its own.
+        self.matcher = copy(open_matcher(name, device))
+        if precision != "32":
+            if not opened:
+                raise ConfigError("a Matcher has its own precision: matcher.to(precision=…)")
+            self.matcher.to(precision=precision)
         self._limits = Limits(
             self.matcher.max_query_length, self.matcher.max_document_length, opened
         )
         if max_length is not None:
             self.max_length = max_length
-        self.activation_fn = activation_fn or default_activation(self.matcher, name)
+        self.activation_fn = activation_fn or default_activation(self.matcher)
+        self.model_card_data = _ModelCardData()
 
     @property
     def device(self) -> torch.device:
@@ -131,9 +142,7 @@ class CrossEncoder:
     @property
     def max_length(self) -> int | None:
         """The most pieces that are read at once, special ones included; None: any number."""
-        matcher = self.matcher
-        room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
-        return None if room is None else room + num_special(matcher)
+        return limit(self.matcher)
 
     @max_length.setter
     def max_length(self, length: int) -> None:
@@ -152,6 +161,24 @@ class CrossEncoder:
         """Move the weights."""
         self.matcher.to(device)
         return self
+
+    def cpu(self) -> "CrossEncoder":
+        """Move the weights there."""
+        return self.to("cpu")
+
+    def cuda(self) -> "CrossEncoder":
+        """Move the weights there."""
+        return self.to("cuda")
+
+    def save_pretrained(self, path: str | Path, *_: object, **__: object) -> None:
+        """Write the folder of a `Matcher`, which this class opens again."""
+        self.matcher.save(path)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"CrossEncoder of Matchwork has no {name!r}; what is behind it is its `matcher`, with "
+            "`matcher.tokenizer` and `matcher.model`"
+        )
 
     def eval(self) -> "CrossEncoder":
         """As it always is here."""
@@ -189,8 +216,9 @@ class CrossEncoder:
         if device:
             self.matcher.to(device)
         inputs = inputs.tolist() if isinstance(inputs, np.ndarray) else inputs
-        alone = len(inputs) > 0 and isinstance(inputs[0], str)
-        pairs = [_pair(number, each) for number, each in enumerate([inputs] if alone else inputs)]
+        pairs: list[Any] = [inputs] if isinstance(inputs, str) else list(inputs)
+        alone = bool(pairs) and isinstance(pairs[0], str)
+        pairs = [pairs] if alone else pairs
         scores = self._scores(pairs, batch_size, bool(show_progress_bar), activation_fn)
         found: Any = scores
         if not convert_to_tensor:
@@ -254,19 +282,25 @@ class CrossEncoder:
             scores = self.matcher.score(pairs, advance)
         column = torch.from_numpy(scores.astype(np.float32)).to(self.device).unsqueeze(-1)
         with torch.inference_mode():
-            found = (activation or self.activation_fn)(column)
+            found = (activation or self.activation_fn)(column).float()
         return found.squeeze(-1) if found.ndim > 1 else found
 
 
-def _pair(number: int, pair: Any) -> tuple[str, str]:
-    if (
-        not isinstance(pair, list | tuple | np.ndarray)
-        or len(pair) != 2
-        or not all(isinstance(text, str) for text in pair)
-    ):
-        raise DataError(f"pair number {number} is not two texts: {pair!r}")
-    query, document = pair
-    return query, document
+class _ModelCardData:
+    """What evaluators of the library tell their results to."""
+
+    def set_evaluation_metrics(self, *_: object, **__: object) -> None:
+        """Keeps nothing: there is no card."""
+
+
+def _with_effect(model_kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Without what leaves scores as they are here: how attention is computed, and 32 bits."""
+    settings = dict(model_kwargs or {})
+    settings.pop("attn_implementation", None)
+    for name in ("dtype", "torch_dtype"):
+        if settings.get(name) in ("float32", torch.float32):
+            del settings[name]
+    return settings
 
 
 def _refuse(**options: object) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
+from matchwork.encode.broken_folder import cannot_open, require_fit
 from matchwork.encode.transformer import (
     TransformerConfig,
     TransformerEncoder,
@@ -115,8 +116,9 @@ def library_tokenizer(folder: Path) -> Any:
     try:
         with _quiet_transformers():
             return import_transformers().AutoTokenizer.from_pretrained(folder, **options)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"cannot open the tokenizer: {error}", path=folder) from error
+    except Exception as error:  # whatever their code comes to
+        WordPieceTokenizer.read(folder / "tokenizer.json")  # a broken one is named with its file
+        raise cannot_open("the tokenizer", folder, error) from error
 
 
 def packaged_folder(name: str) -> Path | None:
@@ -210,18 +212,17 @@ def read_network(folder: Path, *, layer: int = -1, kind: str = "AutoModel") -> A
     try:
         with _quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(folder, **options)
-            _cut_layers(config, layer, folder)
-            network, report = getattr(transformers, kind).from_pretrained(
-                folder, config=config, use_safetensors=True, output_loading_info=True, **options
-            )
-    except (OSError, ValueError, KeyError, RuntimeError, _safetensor_error()) as error:
-        raise DataError(f"cannot open the transformer: {error}", path=folder) from error
-    pooled = kind == "AutoModel"  # whose pooler nobody asks for
-    missing = sorted(key for key in report["missing_keys"] if not (pooled and "pooler" in key))
-    if missing:
-        raise DataError(
-            f"the weights are incomplete: no {missing[0]} ({len(missing)} missing)", path=folder
-        )
+    except Exception as error:  # whatever their code comes to
+        raise cannot_open("the transformer", folder, error) from error
+    _cut_layers(config, layer, folder)
+    options |= {"config": config, "use_safetensors": True, "output_loading_info": True}
+    options["ignore_mismatched_sizes"] = True  # the report names them, and they are refused
+    try:
+        with _quiet_transformers():
+            network, report = getattr(transformers, kind).from_pretrained(folder, **options)
+    except Exception as error:
+        raise cannot_open("the transformer", folder, error) from error
+    require_fit(report, folder, without_pooler=kind == "AutoModel")  # which nobody asks for
     return network.float()
 
 
@@ -260,12 +261,6 @@ def _architecture(config: Any) -> dict[str, Any]:
     """Plain values without where they came from: neither a folder nor code by reference."""
     table: dict[str, Any] = loads(config.to_json_string(use_diff=True))
     return {key: table[key] for key in sorted(table) if key not in ("_name_or_path", "auto_map")}
-
-
-def _safetensor_error() -> type[Exception]:
-    from safetensors import SafetensorError
-
-    return SafetensorError
 
 
 @contextmanager

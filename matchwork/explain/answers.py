@@ -14,6 +14,9 @@ def answers(explanation: Explanation) -> list[WordPair]:
     if table is None or not table.size:
         return []
     best = np.abs(table).argmax(axis=1)
+    cosines = explanation.tables.get("cosine", explanation.tables.get("similarity", table))
+    hidden = ~table.any(axis=1)  # the answer is itself a 0
+    best[hidden] = cosines[hidden].argmax(axis=1)
     return [
         WordPair(
             explanation.query_tokens[row].text,

@@ -52,11 +52,12 @@ class MagCell(nn.Module):
         A quarter of what is alike and a quarter of what is apart add up to a quarter of a token.
         """
         if hasattr(self, "transform"):
-            quarter = torch.eye(self.output.out_features)
-            self.output.weight.copy_(4 * torch.cat([quarter, quarter], dim=1))
+            whole = 4 * torch.eye(self.output.out_features)
+            self.output.weight.copy_(torch.cat([whole, whole], dim=1))
 
     def forward(self, own: Tensor, other: Tensor, scores: Tensor, mask: Tensor) -> MagOutput:
-        """`scores` are (batch, own, other), 0 at padding, of which `mask` may have one row for all.
+        """`scores` are (batch, own, other), 0 at padding; `mask` (batch, own or 1, other) has its
+        tokens of the other text.
 
         Zero, not minus infinity: what the gates read is then the same however far texts are padded.
         """

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from matchwork.interact.similarity import cosine_table
 
-_LEAST = -1.0  # a cosine
+_LEAST = -1.0  # that a cosine can be
 
 
 class MaxSim(NamedTuple):
@@ -37,7 +37,8 @@ class MaxSim(NamedTuple):
     @property
     def places(self) -> Tensor:
         """Which document token is the best, (batch, query); -1 where there is none."""
-        return self.nearest.masked_fill(~self.mask.any(dim=-1), -1)
+        answered = self.query_mask & self.document_mask.any(dim=-1, keepdim=True)
+        return self.nearest.masked_fill(~answered, -1)
 
     def alignment(self) -> Tensor:
         """The table with nothing but the best cosine of every query token.
@@ -56,7 +57,7 @@ def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: 
     without tokens answers every query token with -1, the least that there is.
     """
     cosines = cosine_table(query, document)
-    below = cosines.masked_fill(~document_mask.unsqueeze(-2), 2 * _LEAST)
-    values, nearest = below.max(dim=-1)
+    padding_loses = cosines.masked_fill(~document_mask.unsqueeze(-2), 2 * _LEAST)
+    values, nearest = padding_loses.max(dim=-1)
     values = values.clamp_min(_LEAST).masked_fill(~query_mask, 0.0)
     return MaxSim(values.sum(dim=-1), values, nearest, cosines, query_mask, document_mask)

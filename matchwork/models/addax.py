@@ -51,7 +51,8 @@ class AddaxConfig(ModelConfig):
     `query_length` and `document_length`: the gates' weights belong to positions, so texts must
     not be longer. `aux`: whose errors are learnt from, of "both" documents of a pair of pairs or
     of the "positive" one. `start`: new layers begin at random ("normal") or such that the score is
-    nearly the encoder's own MaxSim ("aligned").
+    nearly the encoder's own MaxSim ("aligned": the nearer, the further `gate_bias` is below 0; with
+    nothing but cross attention, that of what either text finds in the other).
     """
 
     query_length: int = 32
@@ -98,7 +99,7 @@ class AddaxConfig(ModelConfig):
 class AddaxTrace(NamedTuple):
     """All that was computed on the way; what the model lacks is None.
 
-    `query_vectors` and `document_vectors` come out of the cells.
+    `query_vectors` and `document_vectors` come out of the cells; those of padding mean nothing.
     """
 
     query_cell: MagOutput | None
@@ -181,8 +182,8 @@ class ADDAX(MatchModel):
         trace = self.trace(query, document)
         penalty = None  # where nothing can be learnt, nobody asks for it
         if trace.hashed is not None and not torch.is_inference_mode_enabled():
-            errors = trace.hashed.code_error, trace.hashed.restored_error
-            penalty = torch.add(self.config.delta * errors[0], errors[1], alpha=self.config.gamma)
+            of_codes, of_vectors = trace.hashed.code_error, trace.hashed.restored_error
+            penalty = self.config.delta * of_codes + self.config.gamma * of_vectors
         evidence = LazyEvidence(lambda: self._evidence(query, document, trace))
         return MatchOutput(trace.found.scores, evidence, penalty=penalty)
 
@@ -266,4 +267,4 @@ def _cut(text: Encoded, length: int, side: Side) -> Encoded:
             f"a {side} has {int(text.mask.sum(1).max())} tokens, but this model was made with "
             f"{side}_length = {length}; cut texts (max_{side}_length) or make it longer"
         )
-    return Encoded(text.vectors[:, :length], text.mask[:, :length])
+    return text.cut(length)

@@ -28,7 +28,7 @@ from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameErr
 from matchwork.files import folder_beside, read_json, write_beside, write_json
 from matchwork.ordering import order
 from matchwork.packages import absent
-from matchwork.rank.ranking import Done, Rows, RowScores, rank
+from matchwork.rank.ranking import Done, Rows, RowScores, rank, require_pairs
 from matchwork.registry import did_you_mean
 from matchwork.types import Document, Ranked, Run, Scores, TextPair
 
@@ -141,6 +141,7 @@ class BM25:
         return np.concatenate(parts)
 
     def _score_window(self, pairs: Sequence[TextPair]) -> Scores:
+        require_pairs(pairs)
         queries = {text: row for row, text in enumerate(dict.fromkeys(q for q, _ in pairs))}
         documents = {text: row for row, text in enumerate(dict.fromkeys(d for _, d in pairs))}
         query_rows = np.array([queries[query] for query, _ in pairs])

@@ -85,6 +85,7 @@ def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
             "encoder": {"kind": encoder.kind, "config": to_table(encoder.config)},
             "max_query_length": matcher.max_query_length,
             "max_document_length": matcher.max_document_length,
+            "score_activation": matcher.score_activation,
             "files": files,
         },
     )
@@ -117,7 +118,7 @@ def load(path: str | Path) -> "Matcher":
             statistics = CorpusStatistics.from_arrays(load_arrays(folder / STATISTICS))
         if CALIBRATION in config["files"]:
             calibration = calibration_from_table(read_json(folder / CALIBRATION), CALIBRATION)
-        return Matcher(
+        matcher = Matcher(
             tokenizer,
             model,
             name=config["name"],
@@ -126,6 +127,8 @@ def load(path: str | Path) -> "Matcher":
             max_query_length=config["max_query_length"],
             max_document_length=config["max_document_length"],
         )
+        matcher.score_activation = config.get("score_activation")  # older folders name none
+        return matcher
     except SafetensorError as error:
         raise FolderError(f"{folder}: weights are damaged or cut short ({error})") from error
     except (

@@ -19,7 +19,7 @@ from matchwork.rank.index import MAX_BYTES, DocumentIndex
 from matchwork.rank.pair_rows import PairRows, Tokens
 from matchwork.rank.passes import Progress, collect, scores_only, whole_outputs
 from matchwork.rank.precision import Precision, reduce_precision, require_cpu
-from matchwork.rank.ranking import Done, RowScores, rank
+from matchwork.rank.ranking import Done, RowScores, rank, require_pairs
 from matchwork.text import CorpusStatistics, Token, Tokenizer
 from matchwork.text.batch import Ids
 from matchwork.types import Document, Ranked, Scores, TextPair
@@ -70,6 +70,7 @@ class Matcher:
         self.max_pairs: int | None = None
         self.max_pair_length: int | None = None  # of two texts that are read as one
         self.precision: Precision = "32"
+        self.score_activation: str | None = None  # by its path in torch.nn, if its makers name one
         self.truncation = Truncation()  # adds up over calls; set it anew to count again
 
     @property
@@ -239,6 +240,7 @@ class Matcher:
 
     def rows(self, pairs: Sequence[TextPair]) -> PairRows:
         """The tokens of these pairs."""
+        require_pairs(pairs)
         query_rows, queries = self.tokenize([q for q, _ in pairs], self.max_query_length)
         document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
         return PairRows(queries, documents, query_rows, document_rows, self.pair_room)

@@ -19,7 +19,6 @@ from matchwork.encode.pretrained import (
     wrap_network,
 )
 from matchwork.errors import ConfigError, DataError
-from matchwork.files import read_json
 from matchwork.models import (
     BiEncoder,
     BiEncoderConfig,
@@ -28,18 +27,11 @@ from matchwork.models import (
     CrossEncoder,
     CrossEncoderConfig,
 )
+from matchwork.rank import library_settings
 from matchwork.rank.matcher import Matcher
 from matchwork.text import WordPieceTokenizer
 
 MAXSIM, COSINE = "-maxsim", "-cosine"
-_MODE = "pooling_mode_"  # of older versions: a key for every mode
-_POOLING: dict[str, Literal["mean", "cls"]] = {
-    "mean": "mean",
-    "cls": "cls",
-    f"{_MODE}mean_tokens": "mean",
-    f"{_MODE}cls_token": "cls",
-}
-_NO_LIMIT = 10**9  # what the transformers library writes where there is none is larger still
 _Loaded = tuple[WordPieceTokenizer, TransformerEncoder]
 
 
@@ -88,6 +80,7 @@ def pretrained(name: str | Path) -> Matcher:
         return _cross_encoder(folder, str(name))
     if (folder / "modules.json").is_file():
         return _bi_encoder(folder, str(name))
+    transformer_folder(folder)  # refuses what is not even that
     raise DataError(
         f"a transformer alone is no matcher; say how it compares texts with {name}{MAXSIM} or "
         f'{name}{COSINE}, or train one from it (vectors.source = "transformer")',
@@ -97,8 +90,9 @@ def pretrained(name: str | Path) -> Matcher:
 
 def is_cross_encoder(settings: Mapping[str, Any]) -> bool:
     """Whether a `config.json` is that of a network which classifies texts."""
-    architectures = settings.get("architectures") or [""]
-    return str(architectures[0]).endswith("ForSequenceClassification")
+    architectures = settings.get("architectures")
+    first = architectures[0] if isinstance(architectures, list) and architectures else ""
+    return str(first).endswith("ForSequenceClassification")
 
 
 def _untrained(name: str) -> Matcher:
@@ -113,36 +107,44 @@ def _by_cosine(base: str, name: str) -> Matcher:
     folder = model_folder(base)
     if (folder / "modules.json").is_file():
         return _bi_encoder(folder, name)
-    tokenizer, encoder = load_transformer(folder)
+    place = transformer_folder(folder)
+    tokenizer, encoder = _loaded(place, read_network(place), listed=False)
     return Matcher(tokenizer, BiEncoder(BiEncoderConfig(scale=1.0), encoder), name=name)
 
 
 def _bi_encoder(folder: Path, name: str) -> Matcher:
     """Transformer, Pooling and perhaps Normalize, as `modules.json` lists them."""
-    modules = _modules(folder)
+    modules = library_settings.modules(folder)
+    place = transformer_folder(modules[0][1] if modules else folder)
     kinds = [kind for kind, _ in modules]
+    if kinds == ["Transformer"] and is_cross_encoder(optional_settings(place / "config.json")):
+        raise DataError(
+            "a cross-encoder reads two texts as one and has no vector of either; give its name "
+            f"without {COSINE}",
+            path=folder,
+        )
     if kinds[:2] != ["Transformer", "Pooling"] or kinds[2:] not in ([], ["Normalize"]):
         raise DataError(
-            f"a bi-encoder of {' + '.join(kinds)}; only Transformer + Pooling, with or without "
-            "Normalize, can be read",
+            f"a bi-encoder of {' + '.join(kinds) or 'no modules'}; only Transformer + Pooling, "
+            "with or without Normalize, can be read",
             path=folder / "modules.json",
         )
-    _refuse_prompts(folder)
+    library_settings.refuse_prompts(folder)
     config = BiEncoderConfig(
-        pooling=_pooling(folder / modules[1][1]),
-        similarity=_similarity(folder, normalized="Normalize" in kinds),
+        pooling=library_settings.pooling(modules[1][1]),
+        similarity=library_settings.similarity(folder, normalized="Normalize" in kinds),
         scale=1.0,
     )
-    place = transformer_folder(folder / modules[0][1])
-    tokenizer, encoder = _loaded(place, read_network(place))
+    tokenizer, encoder = _loaded(place, read_network(place), listed=True)
     return Matcher(tokenizer, BiEncoder(config, encoder), name=name)
 
 
 def _cross_encoder(folder: Path, name: str) -> Matcher:
     transformer_folder(folder)  # refuses pickled weights
-    if (folder / "modules.json").is_file() and len(_modules(folder)) > 1:
+    listed = (folder / "modules.json").is_file()
+    if listed and len(library_settings.modules(folder)) > 1:
         raise DataError("a cross-encoder of several modules cannot be read", path=folder)
-    _refuse_prompts(folder)
+    library_settings.refuse_prompts(folder)
     network = read_network(folder, kind="AutoModelForSequenceClassification")
     kind, num_labels = network.config.model_type, network.config.num_labels
     if num_labels != 1:
@@ -153,7 +155,7 @@ def _cross_encoder(folder: Path, name: str) -> Matcher:
         )
     head = _HEADS[kind]
     dense, output = network.get_submodule(head.dense), network.get_submodule(head.output)
-    tokenizer, encoder = _loaded(folder, network.base_model, cut_texts=False)
+    tokenizer, encoder = _loaded(folder, network.base_model, listed=listed, cut_texts=False)
     activation = getattr(network.config, "pooler_hidden_act", head.activation)
     if activation not in _ACTIVATIONS:
         raise DataError(
@@ -164,78 +166,32 @@ def _cross_encoder(folder: Path, name: str) -> Matcher:
     model = CrossEncoder(CrossEncoderConfig(activation=activation), encoder)
     model.dense.load_state_dict(dense.state_dict())
     model.output.load_state_dict(output.state_dict())
-    return Matcher(tokenizer, model, name=name)
+    matcher = Matcher(tokenizer, model, name=name)
+    matcher.score_activation = library_settings.score_activation(folder)
+    return matcher
 
 
-def _loaded(folder: Path, network: Any, cut_texts: bool = True) -> _Loaded:
-    """As much of a text as the library would read, in its pieces."""
-    settings = optional_settings(folder / "sentence_bert_config.json")
-    if settings.get("processing_kwargs"):
-        raise DataError(
-            f"processing_kwargs = {settings['processing_kwargs']} cannot be read; for a limit of "
-            "length, write max_seq_length",
-            path=folder / "sentence_bert_config.json",
-        )
-    of_tokenizer = optional_settings(folder / "tokenizer_config.json")
-    if of_tokenizer.get("truncation_side") == "left":
-        raise DataError(
-            "its tokenizer cuts long texts on the left, which cannot be read; write "
-            'truncation_side = "right" if the beginning of a text may be read instead',
-            path=folder / "tokenizer_config.json",
-        )
+def _loaded(folder: Path, network: Any, *, listed: bool, cut_texts: bool = True) -> _Loaded:
+    """As much of a text as the library would read, in its pieces.
+
+    It reads settings of its own only where they are `listed`, by a `modules.json`.
+    """
+    settings = library_settings.of_transformer(folder, listed=listed)
     opened = library_tokenizer(folder)
-    limit = settings.get("max_seq_length") or of_tokenizer.get("model_max_length")
     tokenizer, encoder = wrap_network(
         folder,
         network,
-        max_positions=int(limit) if limit and limit < _NO_LIMIT else None,
+        max_positions=settings.max_positions,
         cut_texts=cut_texts,
         pieces=opened.backend_tokenizer,  # its settings may differ from those of tokenizer.json
     )
     if "token_type_ids" not in opened.model_input_names:  # then the library tells no types apart
         encoder.config = replace(encoder.config, second_type=0)
     upper, lower = (tokenizer.encode([text])[0].tolist() for text in ("A", "a"))
-    if settings.get("do_lower_case") and upper != lower:
+    if settings.lower_case and upper != lower:
         raise DataError(
             "do_lower_case, but its tokenizer keeps capitals; give the tokenizer a lower-casing "
             "normalizer",
-            path=folder / "sentence_bert_config.json",
+            path=settings.path,
         )
     return tokenizer, encoder
-
-
-def _modules(folder: Path) -> list[tuple[str, str]]:
-    """Kinds and folders of the modules, in order."""
-    path = folder / "modules.json"
-    try:
-        return [(each["type"].rpartition(".")[2], each["path"]) for each in read_json(path)]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError("not a list of modules with type and path", path=path) from error
-
-
-def _pooling(folder: Path) -> Literal["mean", "cls"]:
-    settings = optional_settings(folder / "config.json")
-    chosen = [key for key, value in settings.items() if key.startswith(_MODE) and value is True]
-    mode = settings.get("pooling_mode") or " + ".join(chosen)
-    if isinstance(mode, str) and mode in _POOLING:
-        return _POOLING[mode]
-    raise DataError(f"pooling {mode!r} cannot be read, only mean and cls", path=folder)
-
-
-def _similarity(folder: Path, normalized: bool) -> Literal["cosine", "dot"]:
-    settings = optional_settings(folder / "config_sentence_transformers.json")
-    found = settings.get("similarity_fn_name") or "cosine"
-    if found not in ("cosine", "dot"):
-        raise DataError(f"similarity {found!r} cannot be read, only cosine and dot", path=folder)
-    return "cosine" if normalized or found == "cosine" else "dot"
-
-
-def _refuse_prompts(folder: Path) -> None:
-    settings = optional_settings(folder / "config_sentence_transformers.json")
-    prompts = settings.get("prompts") or {}
-    for name in (settings.get("default_prompt_name"), "query", "document", "passage"):
-        if prompts.get(name):
-            raise DataError(
-                f"it puts the prompt {prompts[name]!r} before texts, which is not supported",
-                path=folder,
-            )

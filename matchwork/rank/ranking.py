@@ -34,12 +34,30 @@ class RowScorer(Protocol):
         ...
 
 
-def as_documents(documents: Sequence[str | Document]) -> list[Document]:
+def as_documents(documents: Iterable[str | Document]) -> list[Document]:
     """Plain texts become documents named by their position."""
-    return [
-        document if isinstance(document, Document) else Document(str(position), document)
-        for position, document in enumerate(documents)
-    ]
+    if isinstance(documents, str) or not isinstance(documents, Iterable):
+        raise DataError(f"documents must be a list of texts, got {documents!r}")
+    return [_as_document(position, document) for position, document in enumerate(documents)]
+
+
+def _as_document(position: int, document: str | Document) -> Document:
+    if isinstance(document, Document):
+        return document
+    if not isinstance(document, str):
+        raise DataError(f"document number {position} is not a text: {document!r}")
+    return Document(str(position), document)
+
+
+def require_pairs(pairs: Iterable[object]) -> None:
+    """Refuse what is not two texts, such as a pair that nobody put into a list."""
+    for number, pair in enumerate(pairs):
+        if (
+            not isinstance(pair, tuple | list | np.ndarray)
+            or len(pair) != 2
+            or not all(isinstance(text, str) for text in pair)
+        ):
+            raise DataError(f"pair number {number} is not two texts: {pair!r}")
 
 
 def ranked(documents: Sequence[Document], scores: Scores, top_k: int | None = None) -> list[Ranked]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -89,6 +89,10 @@ class WordPieceTokenizer:
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"cannot read the tokenizer: {error}", path=path) from error
         return cls(_parse(content, path), config)
+
+    def with_positions(self, max_positions: int) -> "WordPieceTokenizer":
+        """The same, reading so much of a text."""
+        return WordPieceTokenizer(self._pieces, replace(self.config, max_positions=max_positions))
 
     @property
     def vocab_size(self) -> int:

@@ -1,6 +1,7 @@
 """The optimiser, the learning rate of every parameter, and how rates move."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -48,7 +49,10 @@ def is_fused(config: TrainConfig, device: torch.device) -> bool:
 
 
 def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, float]:
-    """What stands outside an encoder's layers (the input vectors) counts as below them all."""
+    """What stands outside an encoder's layers (the input vectors) counts as below them all.
+
+    Only a norm of the last layer's vectors counts as part of that layer.
+    """
     layers, decay = encoder.layers(), config.layer_decay
     trained = any(parameter.requires_grad for parameter in encoder.parameters())
     if config.encoder_learning_rate is not None and not trained:
@@ -65,7 +69,19 @@ def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, 
     rates = {parameter: top * decay ** len(layers) for parameter in encoder.parameters()}
     for below, layer in enumerate(reversed(layers)):
         rates |= {parameter: top * decay**below for parameter in layer.parameters()}
-    return rates
+    return rates | dict.fromkeys(_norm_behind(encoder, layers), top)
+
+
+def _norm_behind(encoder: Encoder, layers: list[nn.Module]) -> Iterator[nn.Parameter]:
+    """Parameters of a norm right behind the last layer, as ModernBERT has.
+
+    What else is listed after the layers goes into all of them, as the positions of MPNet do.
+    """
+    for module in encoder.modules():
+        for stack, after in pairwise(module.children()):
+            is_stack = isinstance(stack, nn.ModuleList) and list(stack) == layers
+            if layers and is_stack and "Norm" in type(after).__name__:
+                yield from after.parameters()
 
 
 def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_steps: int) -> None:

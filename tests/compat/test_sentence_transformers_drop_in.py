@@ -3,6 +3,7 @@
 import inspect
 import json
 import shutil
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -56,10 +57,12 @@ def test_the_same_arguments_in_the_same_order(method):
 def test_all_that_the_library_is_made_with(folder, ours):
     library = inspect.signature(sentence_transformers.CrossEncoder.__init__).parameters
     mine = inspect.signature(CrossEncoder.__init__).parameters
-    assert [name for name in mine if name not in ("by_place", "older")] == list(library)
+    ours_alone = ("by_place", "precision", "older")
+    assert [name for name in mine if name not in ours_alone] == list(library)
     harmless = {name: library[name].default for name in list(library)[2:]}
     harmless |= {"num_labels": 1, "trust_remote_code": True, "local_files_only": True}
-    harmless |= {"model_kwargs": {}, "prompts": {}, "revision": "main"}
+    harmless |= {"model_kwargs": {"torch_dtype": torch.float32, "attn_implementation": "eager"}}
+    harmless |= {"prompts": {"query": "", "document": ""}, "revision": "main"}
     for options in (harmless, {"automodel_args": None, "default_activation_function": None}):
         found = CrossEncoder(str(folder), **options).predict(PAIRS)
         assert np.array_equal(found, ours.predict(PAIRS))
@@ -104,6 +107,7 @@ def test_models_of_the_hub_are_fetched_as_asked(folder, monkeypatch):
         {"batch_size": 3},
         {"activation_fn": nn.Identity()},
         {"activation_fn": torch.tanh, "apply_softmax": True},
+        {"activation_fn": lambda scores: scores.double()},
         {"convert_to_tensor": True},
         {"convert_to_numpy": False},
     ],
@@ -198,8 +202,27 @@ def test_a_limit_set_later(folder, tmp_path):
     whole = apart.predict(PAIRS)
     apart.max_length = 6
     assert not np.allclose(apart.predict(PAIRS), whole)
-    apart.max_length = 500
+    apart.max_length = 40
     np.testing.assert_allclose(apart.predict(PAIRS), whole, **EQUAL)
+
+
+def test_the_limit_of_the_folder_and_a_higher_one(tmp_path):
+    """Texts that are read apart: 40 pieces by the folder, 60 by the network."""
+    folder = bi_encoder_folder(tmp_path / "bi")
+    theirs = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
+    ours = CrossEncoder(folder)
+    assert ours.max_length == ours.max_seq_length == theirs.max_seq_length < 60
+    long = [(" ".join(PAIRS[0]) * 20, " ".join(PAIRS[1]) * 20)]
+    for limit in (None, 55):
+        if limit:
+            ours.max_length = theirs.max_seq_length = limit
+        vectors = [theirs.encode(list(texts)) for texts in zip(*long, strict=True)]
+        np.testing.assert_allclose(
+            ours.predict(long), theirs.similarity_pairwise(*vectors), **EQUAL
+        )
+        assert ours.max_length == theirs.max_seq_length
+    ours.max_length = 10**6
+    assert ours.max_length == 60
 
 
 def test_the_limit_of_texts_that_are_read_apart(tmp_path):
@@ -261,6 +284,51 @@ def test_the_activation_where_older_versions_wrote_it(folder, tmp_path, written)
     np.testing.assert_allclose(found.predict(PAIRS), expected, **EQUAL)
 
 
+@pytest.mark.parametrize("precision", ["32", "bf16"])
+def test_the_activation_stays_with_the_matcher(theirs, tmp_path, precision):
+    """Behind a matcher, and when that is saved and opened again."""
+    theirs.activation_fn, kept = nn.Identity(), theirs.activation_fn
+    try:
+        theirs.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
+    finally:
+        theirs.activation_fn = kept
+    matcher = Matcher.pretrained(tmp_path / "saved", precision=precision)
+    CrossEncoder(matcher).save_pretrained(tmp_path / "ours")
+    expected = matcher.score(PAIRS)
+    for found in (
+        CrossEncoder(matcher),
+        CrossEncoder(tmp_path / "saved", precision=precision),
+        CrossEncoder(tmp_path / "ours", precision=precision),
+    ):
+        np.testing.assert_allclose(found.predict(PAIRS), expected, **EQUAL)
+    with pytest.raises(ConfigError, match="a Matcher has its own precision"):
+        CrossEncoder(matcher, precision="bf16")
+
+
+def test_evaluators_of_the_library_take_it(ours, theirs):
+    from sentence_transformers.cross_encoder.evaluation import (
+        CrossEncoderClassificationEvaluator,
+        CrossEncoderCorrelationEvaluator,
+        CrossEncoderRerankingEvaluator,
+    )
+
+    labels = [number % 2 for number in range(len(PAIRS))]
+    samples = [{"query": QUERY, "positive": DOCUMENTS[:2], "negative": DOCUMENTS[2:]}]
+    for evaluator in (
+        CrossEncoderClassificationEvaluator(PAIRS, labels, show_progress_bar=False),
+        CrossEncoderCorrelationEvaluator(PAIRS, labels, show_progress_bar=False),
+        CrossEncoderRerankingEvaluator(samples, show_progress_bar=False),
+    ):
+        assert evaluator(ours) == pytest.approx(evaluator(theirs), abs=1e-4)
+
+
+def test_what_it_has_not_is_named(ours):
+    with pytest.raises(AttributeError, match=r"has no 'tokenizer'; .* `matcher\.tokenizer`"):
+        ours.tokenizer  # noqa: B018
+    assert not hasattr(ours, "fit") and ours.cpu() is ours
+    assert np.array_equal(deepcopy(ours).predict(PAIRS), ours.predict(PAIRS))
+
+
 def test_foreign_activations_are_not_run(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "copy")
     path = copy / "config_sentence_transformers.json"
@@ -306,6 +374,7 @@ def test_a_bar_only_on_request(ours, capfd):
         (lambda it: it.predict(PAIRS, speed={"a": 1}), ConfigError, "speed = .* is not"),
         (lambda it: it.predict([None]), DataError, "pair number 0 is not two texts: None"),
         (lambda it: it.predict(), ConfigError, "predict needs pairs of texts, got none"),
+        (lambda it: it.predict("ab"), DataError, r"pair number 0 is not two texts: \['ab'\]"),
         (lambda it: it.predict([("a", "b", "c")]), DataError, r"pair number 0 is not two texts"),
         (lambda it: it.predict([("a", "b"), ("a", 3)]), DataError, r"number 1 .* \('a', 3\)"),
     ],

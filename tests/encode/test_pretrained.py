@@ -94,7 +94,38 @@ def test_foreign_code_is_not_run(copy):
     assert "auto_map" not in encoder.config.architecture
     config["model_type"] = "nobody-knows"
     (copy / "config.json").write_text(json.dumps(config))
-    with pytest.raises(DataError, match="copy: cannot open the transformer: "):
+    with pytest.raises(
+        DataError, match=r"'nobody-knows'\), and remote code is never run; only architectures and"
+    ) as caught:
+        load_transformer(copy)
+    assert "trust_remote_code" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        (
+            "hidden_size",
+            "a",
+            r"config\.json: Field 'hidden_size' expected int, got str .*'a'\); ta",
+        ),
+        ("hidden_act", "bogus", r"config\.json: hidden_act = 'bogus' is not known to the transfo"),
+        ("num_attention_heads", 0, "cannot open the transformer: .*; take its files as they were"),
+        ("dtype", "float99", "cannot open the transformer: .*float99.*; take its files as they "),
+        ("model_type", "new", "model type `new` but .* out of date; take its files as they were"),
+        ("hidden_size", 48, r"LayerNorm\.bias is 16, config\.json asks for 48 \(\d+ misfit\)"),
+        (
+            "vocab_size",
+            100,
+            r"fit config\.json: embeddings\.word_embeddings\.weight is 80 x 16, config\.json asks "
+            r"for 100 x 16 \(1 misfit\); take both from the same model",
+        ),
+    ],
+)
+def test_settings_that_are_not_those_of_the_weights(copy, setting, value, message):
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, setting: value}))
+    with pytest.raises(DataError, match=message):
         load_transformer(copy)
 
 

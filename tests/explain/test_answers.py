@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import matchwork as mw
 from matchwork.errors import DataError
@@ -26,6 +27,16 @@ def test_every_query_word_has_its_answer(why):
     cosines = why.tables["cosine"]
     assert [pair.value for pair in found] == pytest.approx(cosines.max(axis=1).tolist())
     assert f"add up to {why.score:.4f}; the score" in sum_line(why)
+
+
+def test_an_answer_of_0_is_an_answer():
+    tokenizer = mw.WordTokenizer.fit(["alpha beta gamma"])
+    encoder = mw.WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=2)
+    vectors = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    encoder.table.data[tokenizer.encode(["alpha beta gamma"])[0]] = vectors
+    entry = mw.MODELS["colbert"]
+    matcher = mw.Matcher(tokenizer, entry.model(entry.config({}), encoder))
+    assert answers(mw.explain(matcher, "alpha", "beta gamma")) == [("alpha", "gamma", 0.0)]
 
 
 def test_gates_are_no_contributions(why):

@@ -229,6 +229,30 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
             {"processing_kwargs": {"text": {"max_length": 12}}},
             "'max_length': 12.* cannot be read; for a limit of length, write max_seq_length",
         ),
+        (
+            "sentence_bert_config.json",
+            {"max_seq_length": "long"},
+            r"bert_config\.json: max_seq_length must be a number of pieces above 0, got 'long'; le",
+        ),
+        (
+            "tokenizer_config.json",
+            {"model_max_length": "many"},
+            r"tokenizer_config\.json: model_max_length must be a number of pieces .*, got 'many'",
+        ),
+        ("tokenizer_config.json", {"model_max_length": True}, "above 0, got True; leave it out"),
+        ("tokenizer_config.json", {"model_max_length": 12.5}, r"above 0, got 12\.5; leave it out"),
+        ("tokenizer_config.json", {"model_max_length": 0}, "above 0, got 0; leave it out"),
+        (
+            "config_sentence_transformers.json",
+            {"prompts": ["a"]},
+            r"transformers\.json: prompts must be a table of texts by name, got \['a'\]; leave",
+        ),
+        (
+            "config_sentence_transformers.json",
+            {"default_prompt_name": ["a"]},
+            r"transformers\.json: default_prompt_name must be a name, got \['a'\]; leave it out",
+        ),
+        ("tokenizer_config.json", {"added_tokens_decoder": 3}, "cannot open the tokenizer: .*; ta"),
     ],
 )
 def test_settings_that_cannot_be_read(bi_folder, spoilt, file, changes, message):
@@ -255,6 +279,94 @@ def test_pooling_as_older_versions_wrote_it(bi_folder, spoilt):
     old = {"pooling_mode": None, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
     matcher = mw.Matcher.pretrained(spoilt(bi_folder, "1_Pooling/config.json", **old))
     assert matcher.model.config.pooling == "cls"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"roberta": {"max_seq_length": 12}},
+        {"bert": {"max_seq_length": 9}, "roberta": {"max_seq_length": 12}},
+        {"bert": {}, "xlm-roberta": {"max_seq_length": 12}, "xlnet": {"max_seq_length": 9}},
+    ],
+    ids=str,
+)
+def test_limits_as_older_versions_wrote_them(bi_folder, tmp_path, written):
+    folder = shutil.copytree(bi_folder, tmp_path / "old")
+    (folder / "sentence_bert_config.json").unlink()
+    for name, settings in written.items():
+        (folder / f"sentence_{name}_config.json").write_text(json.dumps(settings))
+    scores = mw.Matcher.pretrained(folder).score(PAIRS)
+    np.testing.assert_allclose(scores, similarities(folder), **EQUAL)
+    assert np.abs(scores - mw.Matcher.pretrained(bi_folder).score(PAIRS)).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["distilbert", "camembert", "albert"])
+def test_settings_of_older_versions_are_named_by_their_file(tmp_path, name):
+    folder = bi_encoder_folder(tmp_path / "made", kind="roberta")
+    (folder / "sentence_bert_config.json").unlink()
+    path = folder / f"sentence_{name}_config.json"
+    path.write_text('{"do_lower_case": true}')
+    with pytest.raises(DataError, match=rf"sentence_{name}_config\.json: do_lower_case, but its"):
+        mw.Matcher.pretrained(folder)
+    path.write_text('{"processing_kwargs": {"text": {}}}')
+    with pytest.raises(DataError, match=rf"sentence_{name}_config\.json: processing_kwargs = "):
+        mw.Matcher.pretrained(folder)
+
+
+def test_settings_that_no_modules_list_are_not_read(cross_folder, spoilt):
+    """As in the library, which takes such a folder for one of transformers alone."""
+    folder = spoilt(cross_folder, "sentence_bert_config.json", max_seq_length=12)
+    theirs = sentence_transformers.CrossEncoder(str(folder), device="cpu")
+    expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
+    np.testing.assert_allclose(mw.Matcher.pretrained(folder).score(PAIRS), expected, **EQUAL)
+
+
+def test_a_plain_transformer_reads_as_much_as_in_the_library(bi_folder):
+    """Forty pieces, though it has sixty positions."""
+    plain = bi_folder.with_name("bert-plain")
+    matcher = mw.Matcher.pretrained(f"{plain}-cosine")
+    np.testing.assert_allclose(matcher.score(PAIRS), similarities(plain), **EQUAL)
+    assert matcher.tokenizer.config.max_positions == 40
+    assert mw.Matcher.pretrained(f"{plain}-maxsim").tokenizer.config.max_positions == 60
+
+
+def test_no_limit_but_positions(bi_folder, spoilt):
+    plain = bi_folder.with_name("bert-plain")
+    folder = spoilt(plain, "tokenizer_config.json", model_max_length=int(1e30))
+    matcher = mw.Matcher.pretrained(f"{folder}-cosine")
+    np.testing.assert_allclose(matcher.score(PAIRS), similarities(folder), **EQUAL)
+    assert matcher.tokenizer.config.max_positions == 60
+
+
+def test_a_folder_of_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (tmp_path, ".", f"{tmp_path}-maxsim", f"{tmp_path}-cosine"):
+        with pytest.raises(DataError, match=r"no config\.json: not the folder of a transformer"):
+            mw.Matcher.pretrained(name)
+
+
+def test_a_tokenizer_that_is_none(bi_folder, tmp_path):
+    folder = shutil.copytree(bi_folder, tmp_path / "copy")
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(DataError, match=r"tokenizer\.json: not a tokenizer of the tokenizers lib"):
+        mw.Matcher.pretrained(folder)
+
+
+def test_a_cross_encoder_has_no_vector_of_a_text(cross_folder, tmp_path):
+    """Saved by the library, which lists a transformer alone; what is missing is said first."""
+    folder = tmp_path / "saved"
+    made = sentence_transformers.CrossEncoder(str(cross_folder), device="cpu")
+    made.save_pretrained(str(folder), create_model_card=False)
+    with pytest.raises(DataError, match=r"a cross-encoder reads two texts as one .* without -cos"):
+        mw.Matcher.pretrained(f"{folder}-cosine")
+    weights = folder / "model.safetensors"
+    weights.rename(folder / "pytorch_model.bin")
+    with pytest.raises(DataError, match=r"no model\.safetensors \(pickled weights can run any cod"):
+        mw.Matcher.pretrained(f"{folder}-cosine")
+    (folder / "config.json").unlink()
+    for name in (folder, f"{folder}-cosine"):
+        with pytest.raises(DataError, match=r"no config\.json: not the folder of a transformer"):
+            mw.Matcher.pretrained(name)
 
 
 def test_lower_case_that_the_tokenizer_does_not_make(tmp_path, spoilt):

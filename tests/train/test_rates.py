@@ -5,6 +5,7 @@ import torch
 from fragile_model import PowerCut, fragile
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_transformers import save_transformer
 
 from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError
@@ -206,6 +207,35 @@ def test_layer_by_layer(trained_transformer):
         else:
             assert rate == pytest.approx(0.01 * 0.5 ** len(layers)), name
     assert len(set(found.values())) == len(layers) + 2
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+@pytest.mark.parametrize(
+    ("kind", "name", "part"),
+    [
+        ("modernbert", "final_norm.weight", 1),
+        ("mpnet", "encoder.relative_attention_bias.weight", 0.25),
+        ("deberta-v2", "encoder.rel_embeddings.weight", 0.25),
+        ("deberta-v2", "encoder.LayerNorm.weight", 0.25),
+    ],
+)
+def test_a_norm_behind_the_last_layer_learns_as_it_does(tmp_path, kind, name, part):
+    """Relative positions, also listed after the layers, go into all of them."""
+    special = dict.fromkeys(("pad", "bos", "eos", "cls", "sep"), 0)
+    changes = {f"{role}_token_id": number for role, number in special.items()}
+    if kind == "deberta-v2":
+        changes |= {"relative_attention": True, "norm_rel_ebd": "layer_norm"}
+    _, encoder = load_transformer(
+        save_transformer(tmp_path / "made", kind, **changes), trainable=True
+    )
+    model = MODELS["knrm"].model(MODELS["knrm"].config({}), encoder)
+    config = TrainConfig(learning_rate=0.1, encoder_learning_rate=0.01, layer_decay=0.5)
+    found = rates_by_name(model, config)
+    assert found[f"encoder.transformer.{name}"] == pytest.approx(0.01 * part)
+    table = next(
+        name for name in found if name.endswith(("word_embeddings.weight", "tok_embeddings.weight"))
+    )
+    assert found[table] == pytest.approx(0.01 * 0.25)
 
 
 def test_rates_that_nothing_has(words, bert_folder):

@@ -1,0 +1,148 @@
+"""What sentence-transformers writes beside a network; what we cannot do is refused."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from matchwork.encode.pretrained import optional_settings
+from matchwork.errors import DataError
+from matchwork.files import read_json
+
+# The library takes the first that says anything; older versions named it after the architecture.
+_OF_TRANSFORMER = (
+    "sentence_bert_config.json",
+    "sentence_roberta_config.json",
+    "sentence_distilbert_config.json",
+    "sentence_camembert_config.json",
+    "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",
+)
+_OF_MODEL = "config_sentence_transformers.json"
+_MODE = "pooling_mode_"  # of older versions: a key for every mode
+_POOLING: dict[str, Literal["mean", "cls"]] = {
+    "mean": "mean",
+    "cls": "cls",
+    f"{_MODE}mean_tokens": "mean",
+    f"{_MODE}cls_token": "cls",
+}
+_NO_LIMIT = 10**9  # what the transformers library writes where there is none is larger still
+
+
+@dataclass(frozen=True)
+class OfTransformer:
+    """How texts are read for a network, and the file that says so.
+
+    `max_positions` are the most pieces of a text, None where no file sets a limit; with
+    `lower_case` capitals are to be lowered before.
+    """
+
+    path: Path
+    max_positions: int | None
+    lower_case: bool
+
+
+def modules(folder: Path) -> list[tuple[str, Path]]:
+    """Kinds and folders of the modules, in order."""
+    path = folder / "modules.json"
+    try:
+        return [
+            (each["type"].rpartition(".")[2], folder / each["path"]) for each in read_json(path)
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError("not a list of modules with type and path", path=path) from error
+
+
+def of_transformer(folder: Path, *, listed: bool) -> OfTransformer:
+    """As that library reads them: its own file only where a `modules.json` lists the folder."""
+    path, settings = _own_file(folder) if listed else (folder, {})
+    if settings.get("processing_kwargs"):
+        raise DataError(
+            f"processing_kwargs = {settings['processing_kwargs']} cannot be read; for a limit of "
+            "length, write max_seq_length",
+            path=path,
+        )
+    tokenizer_path = folder / "tokenizer_config.json"
+    of_tokenizer = optional_settings(tokenizer_path)
+    if of_tokenizer.get("truncation_side") == "left":
+        raise DataError(
+            "its tokenizer cuts long texts on the left, which cannot be read; write "
+            'truncation_side = "right" if the beginning of a text may be read instead',
+            path=tokenizer_path,
+        )
+    limit = _limit(settings, "max_seq_length", path)
+    if limit is None:
+        limit = _limit(of_tokenizer, "model_max_length", tokenizer_path)
+    return OfTransformer(path, limit, lower_case=bool(settings.get("do_lower_case")))
+
+
+def _own_file(folder: Path) -> tuple[Path, dict[str, Any]]:
+    for path in (folder / name for name in _OF_TRANSFORMER):
+        if settings := optional_settings(path):
+            return path, settings
+    return folder / _OF_TRANSFORMER[0], {}
+
+
+def _limit(settings: dict[str, Any], key: str, path: Path) -> int | None:
+    found = settings.get(key)
+    if found is None:
+        return None
+    if type(found) not in (int, float) or found < 1 or found % 1:
+        raise DataError(
+            f"{key} must be a number of pieces above 0, got {found!r}; leave it out where there is "
+            "no limit",
+            path=path,
+        )
+    return int(found) if found < _NO_LIMIT else None
+
+
+def pooling(folder: Path) -> Literal["mean", "cls"]:
+    """How a text's token vectors become one."""
+    settings = optional_settings(folder / "config.json")
+    chosen = [key for key, value in settings.items() if key.startswith(_MODE) and value is True]
+    mode = settings.get("pooling_mode") or " + ".join(chosen)
+    if isinstance(mode, str) and mode in _POOLING:
+        return _POOLING[mode]
+    raise DataError(f"pooling {mode!r} cannot be read, only mean and cls", path=folder)
+
+
+def similarity(folder: Path, normalized: bool) -> Literal["cosine", "dot"]:
+    """How two texts' vectors are compared."""
+    found = optional_settings(folder / _OF_MODEL).get("similarity_fn_name") or "cosine"
+    if found not in ("cosine", "dot"):
+        raise DataError(f"similarity {found!r} cannot be read, only cosine and dot", path=folder)
+    return "cosine" if normalized or found == "cosine" else "dot"
+
+
+def score_activation(folder: Path) -> str | None:
+    """What the logits of a cross-encoder go through, by its path in torch.nn; older versions put it
+    into `config.json`.
+    """
+    config = optional_settings(folder / "config.json")
+    found = (
+        optional_settings(folder / _OF_MODEL).get("activation_fn")
+        or (config.get("sentence_transformers") or {}).get("activation_fn")
+        or config.get("sbert_ce_default_activation_function")
+    )
+    return None if found is None else str(found)
+
+
+def refuse_prompts(folder: Path) -> None:
+    """Texts are read as they are."""
+    path = folder / _OF_MODEL
+    settings = optional_settings(path)
+    prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
+    if not isinstance(prompts, dict):
+        raise DataError(
+            f"prompts must be a table of texts by name, got {prompts!r}; leave them out", path=path
+        )
+    if not isinstance(default, str | None):
+        raise DataError(
+            f"default_prompt_name must be a name, got {default!r}; leave it out", path=path
+        )
+    for name in (default, "query", "document", "passage"):
+        if prompts.get(name):
+            raise DataError(
+                f"it puts the prompt {prompts[name]!r} before texts, which is not supported",
+                path=folder,
+            )
