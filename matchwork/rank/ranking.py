@@ -45,7 +45,7 @@ def _as_document(position: int, document: str | Document) -> Document:
     if isinstance(document, Document):
         return document
     if not isinstance(document, str):
-        raise DataError(f"document number {position} is not a text: {document!r}")
+        raise DataError(f"documents[{position}] is not a text: {document!r}; leave it out")
     return Document(str(position), document)
 
 
@@ -57,7 +57,7 @@ def require_pairs(pairs: Iterable[object]) -> None:
             or len(pair) != 2
             or not all(isinstance(text, str) for text in pair)
         ):
-            raise DataError(f"pair number {number} is not two texts: {pair!r}")
+            raise DataError(f"pairs[{number}] is not two texts: {pair!r}")
 
 
 def ranked(documents: Sequence[Document], scores: Scores, top_k: int | None = None) -> list[Ranked]:

@@ -372,11 +372,11 @@ def test_a_bar_only_on_request(ours, capfd):
         (lambda it: it.predict(PAIRS, batch_size=0), ConfigError, "batch_size must be at least 1"),
         (lambda it: it.predict(PAIRS, device=["cpu"]), ConfigError, "device = .* not supported"),
         (lambda it: it.predict(PAIRS, speed={"a": 1}), ConfigError, "speed = .* is not"),
-        (lambda it: it.predict([None]), DataError, "pair number 0 is not two texts: None"),
+        (lambda it: it.predict([None]), DataError, r"pairs\[0\] is not two texts: None"),
         (lambda it: it.predict(), ConfigError, "predict needs pairs of texts, got none"),
-        (lambda it: it.predict("ab"), DataError, r"pair number 0 is not two texts: \['ab'\]"),
-        (lambda it: it.predict([("a", "b", "c")]), DataError, r"pair number 0 is not two texts"),
-        (lambda it: it.predict([("a", "b"), ("a", 3)]), DataError, r"number 1 .* \('a', 3\)"),
+        (lambda it: it.predict("ab"), DataError, r"pairs\[0\] is not two texts: \['ab'\]"),
+        (lambda it: it.predict([("a", "b", "c")]), DataError, r"pairs\[0\] is not two texts"),
+        (lambda it: it.predict([("a", "b"), ("a", 3)]), DataError, r"pairs\[1\] .* \('a', 3\)"),
     ],
 )
 def test_what_is_wrong_is_said(ours, call, error, message):

@@ -230,7 +230,7 @@ def test_nobody_scores_with_dropout(tiny_matcher: Make, pairs: list) -> None:
 
 
 def test_what_is_no_text_is_named(tiny_matcher: Make) -> None:
-    with pytest.raises(DataError, match="a text is expected, got None"):
+    with pytest.raises(DataError, match=r"documents\[1\] is not a text: None; leave it out"):
         tiny_matcher("bag").rank("who", ["hamlet", None])  # type: ignore[list-item]
-    with pytest.raises(DataError, match="a text is expected, got nan"):
+    with pytest.raises(DataError, match=r"pairs\[0\] is not two texts: \('who', nan\)"):
         tiny_matcher("bag").score([("who", float("nan"))])  # type: ignore[list-item]
