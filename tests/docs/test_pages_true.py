@@ -205,6 +205,7 @@ ADDAX_SWEEPS = {
         "start",
         "negatives",
         "scale",
+        "inference",
         "rate",
         "together",
         "cells",
