@@ -5,13 +5,13 @@ meet by their places in the text: a token counts when a noun or verb covers any 
 """
 
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Protocol, TypeAlias
 
 from matchwork.errors import MissingExtraError
+from matchwork.quiet import without_warnings
 from matchwork.text import Token
 
 Span: TypeAlias = tuple[int, int]
@@ -71,8 +71,7 @@ def _pattern_parser() -> Any:
         from textblob.en import parser
     except ImportError as error:
         raise MissingExtraError("finding nouns and verbs", "analyse") from error
-    with warnings.catch_warnings():  # its word lists are read here, and their files left open
-        warnings.simplefilter("ignore", ResourceWarning)
+    with without_warnings():  # its word lists are read here, and their files left open
         parser.find_tags(["words", "Unheard-of", "."])
     return parser
 

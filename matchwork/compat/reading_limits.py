@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from matchwork.encode import TransformerEncoder
 from matchwork.encode.transformer import num_positions
 from matchwork.errors import ConfigError
@@ -11,10 +13,13 @@ from matchwork.text import WordPieceTokenizer
 
 
 class Limits(NamedTuple):
-    """Most tokens of texts that are read apart; whether a model may be given more room."""
+    """Most tokens of texts that are read apart, and of two read as one; whether a model may be
+    given more room.
+    """
 
     query: int | None
     document: int | None
+    pair: int | None
     may_grow: bool
 
 
@@ -22,30 +27,40 @@ def limit(matcher: Matcher) -> int | None:
     """Most pieces, special ones included, that are read at once; None: any number."""
     room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
     most = None if room is None else room + num_special(matcher)
-    return min(filter(None, (most, _most_positions(matcher))), default=None)
+    return _least(most, _most_positions(matcher))
 
 
-def set_limit(matcher: Matcher, max_length: int, most: Limits) -> None:
-    """Of a pair that is read as one, both texts together; else each of them.
+def set_limit(matcher: Matcher, max_length: int | None, most: Limits) -> None:
+    """Of a pair that is read as one, both texts together; else each of them. None: all there is.
 
     The limit of a model that this class has opened may be raised, as far as it has positions.
     """
-    room = max_length - num_special(matcher)
-    if room < 1:
-        raise ConfigError(
-            f"max_length = {max_length} leaves no room for text: {max_length - room} pieces are "
-            "special ones"
-        )
+    room = None if max_length is None else _room(matcher, max_length)
     encoder = matcher.model.encoder
     if matcher.model.encodes_apart:
         if most.may_grow:
             _read_further(matcher, max_length)
-        matcher.max_query_length = min(room, most.query or room)
-        matcher.max_document_length = min(room, most.document or room)
+        matcher.max_query_length = _least(room, most.query)
+        matcher.max_document_length = _least(room, most.document)
     elif most.may_grow:
         encoder.config = replace(encoder.config, max_positions=max_length)
     else:
-        matcher.max_pair_length = room
+        matcher.max_pair_length = _least(room, most.pair)
+
+
+def _room(matcher: Matcher, max_length: int) -> int:
+    if not isinstance(max_length, int | np.integer):
+        raise ConfigError(f"max_length must be a number of pieces, got {max_length!r}")
+    special = num_special(matcher)
+    if max_length <= special:
+        raise ConfigError(
+            f"max_length = {max_length} leaves no room for text: {special} pieces are special ones"
+        )
+    return int(max_length) - special
+
+
+def _least(*limits: int | None) -> int | None:
+    return min(filter(None, limits), default=None)
 
 
 def num_special(matcher: Matcher) -> int:
@@ -58,12 +73,12 @@ def num_special(matcher: Matcher) -> int:
     return sum(map(len, frame))
 
 
-def _read_further(matcher: Matcher, max_length: int) -> None:
+def _read_further(matcher: Matcher, max_length: int | None) -> None:
     """Texts that are read apart are cut by the tokenizer."""
     tokenizer, encoder = matcher.tokenizer, matcher.model.encoder
     if isinstance(tokenizer, WordPieceTokenizer) and isinstance(encoder, TransformerEncoder):
-        most = num_positions(encoder.transformer) or max_length
-        matcher.tokenizer = tokenizer.with_positions(min(max_length, most))
+        most = _least(max_length, num_positions(encoder.transformer))
+        matcher.tokenizer = tokenizer.with_positions(most)
 
 
 def _most_positions(matcher: Matcher) -> int | None:

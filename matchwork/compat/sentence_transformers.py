@@ -9,12 +9,13 @@ from copy import copy
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from matchwork.compat.activation import Activation, default_activation
+from matchwork.compat.activation import Activation, default_activation, path_of
 from matchwork.compat.reading_limits import Limits, limit, set_limit
 from matchwork.compat.reranking import open_matcher
 from matchwork.encode.pretrained import model_folder
@@ -42,8 +43,8 @@ class CrossEncoder:
     `revision`, `local_files_only` and `token` are for models of the hub. `trust_remote_code` is
     never needed and `model_card_data` never read; what else the library takes is refused unless
     it changes nothing. `precision` is ours: "int8" and "bf16" score faster. `older` are the names
-    that arguments had in earlier versions of the library, which took `num_labels` and `max_length`
-    `by_place`.
+    that arguments had in earlier versions of the library, which took `num_labels`, `max_length`,
+    `activation_fn` and `device` `by_place`.
 
     A `Matcher` keeps its limits and settings, but its weights are not copied: `device` and `to`
     move them. It is also what is behind the scores, `matcher`.
@@ -52,7 +53,7 @@ class CrossEncoder:
     def __init__(
         self,
         model_name_or_path: str | Path | Matcher | None = None,
-        *by_place: int | None,
+        *by_place: Any,
         modules: None = None,
         device: str | None = None,
         prompts: dict[str, str] | None = None,
@@ -74,12 +75,16 @@ class CrossEncoder:
         precision: Precision = "32",
         **older: Any,
     ) -> None:
-        if len(by_place) > 2:
-            raise ConfigError("CrossEncoder takes all but num_labels and max_length by their names")
-        num_labels, max_length = (
-            early if early is not None else named
-            for early, named in zip_longest(by_place, (num_labels, max_length))
+        if len(by_place) > 4:
+            raise ConfigError(
+                "CrossEncoder takes all but num_labels, max_length, activation_fn and device by "
+                "their names"
+            )
+        by_name = num_labels, max_length, activation_fn, device
+        settings: Iterator[Any] = (
+            named if early is None else early for early, named in zip_longest(by_place, by_name)
         )
+        num_labels, max_length, activation_fn, device = settings
         name = older.pop("model_name", None) or model_name_or_path
         activation_fn = older.pop("default_activation_function", None) or activation_fn
         cache_folder = older.pop("cache_dir", None) or cache_folder
@@ -103,10 +108,10 @@ class CrossEncoder:
         hub = {
             "cache_dir": cache_folder,
             "revision": revision,
-            "local_files_only": local_files_only,
+            "local_files_only": local_files_only or None,
             "token": token,
         }
-        given = {option: value for option, value in hub.items() if value}
+        given = {option: value for option, value in hub.items() if value is not None}
         if given and not isinstance(name, Matcher):
             name = _fetch(str(name), given)
         opened = not isinstance(name, Matcher)
@@ -117,7 +122,10 @@ class CrossEncoder:
                 raise ConfigError("a Matcher has its own precision: matcher.to(precision=…)")
             self.matcher.to(precision=precision)
         self._limits = Limits(
-            self.matcher.max_query_length, self.matcher.max_document_length, opened
+            self.matcher.max_query_length,
+            self.matcher.max_document_length,
+            self.matcher.max_pair_length,
+            opened,
         )
         if max_length is not None:
             self.max_length = max_length
@@ -145,7 +153,7 @@ class CrossEncoder:
         return limit(self.matcher)
 
     @max_length.setter
-    def max_length(self, length: int) -> None:
+    def max_length(self, length: int | None) -> None:
         set_limit(self.matcher, length, self._limits)
 
     @property
@@ -154,7 +162,7 @@ class CrossEncoder:
         return self.max_length
 
     @max_seq_length.setter
-    def max_seq_length(self, length: int) -> None:
+    def max_seq_length(self, length: int | None) -> None:
         self.max_length = length
 
     def to(self, device: str | torch.device) -> "CrossEncoder":
@@ -172,7 +180,13 @@ class CrossEncoder:
 
     def save_pretrained(self, path: str | Path, *_: object, **__: object) -> None:
         """Write the folder of a `Matcher`, which this class opens again."""
-        self.matcher.save(path)
+        matcher = copy(self.matcher)
+        matcher.score_activation = path_of(self.activation_fn) or matcher.score_activation
+        if type(default_activation(matcher)) is not type(self.activation_fn):
+            warn(f"{path}: activation_fn is not saved; give it again", stacklevel=2)
+        matcher.save(path)
+
+    save = save_pretrained
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
@@ -275,12 +289,14 @@ class CrossEncoder:
         show_progress: bool,
         activation: Activation | None,
     ) -> Tensor:
-        if batch_size < 1:
-            raise ConfigError(f"batch_size must be at least 1, got {batch_size}")
+        if not isinstance(batch_size, int | np.integer) or batch_size < 1:
+            raise ConfigError(f"batch_size must be at least 1, got {batch_size!r}")
         self.matcher.max_pairs = batch_size
         with _progress(len(pairs), show_progress) as advance:
             scores = self.matcher.score(pairs, advance)
         column = torch.from_numpy(scores.astype(np.float32)).to(self.device).unsqueeze(-1)
+        if not pairs:
+            return column.squeeze(-1)
         with torch.inference_mode():
             found = (activation or self.activation_fn)(column).float()
         return found.squeeze(-1) if found.ndim > 1 else found

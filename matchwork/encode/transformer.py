@@ -17,8 +17,9 @@ from matchwork.text import Sequences
 # Multiplications done while one more pass is started, or one more span of rows (plain_forward).
 _PASS_WORK, _SPAN_WORK = {"cpu": 3e8, "gpu": 3e11}, 5e7
 
-# Padding changes the vectors of these (convolutions, Fourier transforms): they never see any.
-_HEED_PADDING = ("convbert", "fnet", "mobilebert")
+# Padding changes the vectors of these (convolutions, Fourier transforms, landmarks, hashes): they
+# never see any.
+_HEED_PADDING = ("convbert", "fnet", "mobilebert", "nystromformer", "yoso")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +63,8 @@ class TransformerEncoder(Encoder):
         self.config = config
         network: Any = transformer or build_transformer(config.architecture)
         if hasattr(network, "pooler"):
-            network.pooler = None  # makes one vector of a whole text, which no model asks for
-        num_rows = network.get_input_embeddings().num_embeddings
+            network.pooler = nn.Identity()  # would make one vector of a text: nobody asks for it
+        num_rows = _num_input_vectors(network)
         if config.vocab_size > num_rows:
             raise ConfigError(
                 f"the tokenizer has {config.vocab_size} pieces, the transformer vectors for "
@@ -212,6 +213,16 @@ class TransformerEncoder(Encoder):
         return Encoded(vectors, mask, frame=frame)
 
 
+def _num_input_vectors(network: Any) -> int:
+    try:
+        return int(network.get_input_embeddings().num_embeddings)
+    except (AttributeError, NotImplementedError) as error:
+        raise ConfigError(
+            f"{network.config.model_type} has no table with a vector for every piece; use an "
+            "encoder such as BERT"
+        ) from error
+
+
 def build_transformer(architecture: dict[str, Any]) -> nn.Module:
     """The network with random weights; nothing is downloaded and no foreign code is run."""
     transformers = import_transformers()
@@ -233,14 +244,15 @@ def import_transformers() -> Any:
 def num_positions(transformer: Any) -> int | None:
     """How many pieces of a text the network can read; None: any number.
 
-    Where position vectors skip the rows up to that of padding (RoBERTa), fewer are left.
+    Where position vectors skip the rows up to that of padding (RoBERTa), fewer are left than its
+    settings say; some have more rows than they use (YOSO); -1 stands for no limit (XLNet).
     """
+    limits = [getattr(transformer.config, "max_position_embeddings", None) or 0]
     for name, module in transformer.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             skipped = 0 if module.padding_idx is None else module.padding_idx + 1
-            return module.num_embeddings - skipped
-    limit = getattr(transformer.config, "max_position_embeddings", None)
-    return int(limit) if limit else None
+            limits.append(module.num_embeddings - skipped)
+    return min((limit for limit in limits if limit > 0), default=None)
 
 
 def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:

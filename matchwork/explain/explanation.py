@@ -204,7 +204,9 @@ class Explanation:
 def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
     """Score one pair and keep what the model saw in it."""
     from matchwork.interact import Codes, WordWeights
+    from matchwork.text.raw import readable
 
+    query, document = readable(query), readable(document)
     query_tokens, document_tokens = matcher.tokens(query, document)
     num_rows, num_columns = len(query_tokens), len(document_tokens)
     output = matcher.output(query, document)

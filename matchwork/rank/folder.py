@@ -85,6 +85,7 @@ def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
             "encoder": {"kind": encoder.kind, "config": to_table(encoder.config)},
             "max_query_length": matcher.max_query_length,
             "max_document_length": matcher.max_document_length,
+            "max_pair_length": matcher.max_pair_length,
             "score_activation": matcher.score_activation,
             "files": files,
         },
@@ -127,7 +128,8 @@ def load(path: str | Path) -> "Matcher":
             max_query_length=config["max_query_length"],
             max_document_length=config["max_document_length"],
         )
-        matcher.score_activation = config.get("score_activation")  # older folders name none
+        matcher.max_pair_length = config.get("max_pair_length")  # older folders have none
+        matcher.score_activation = config.get("score_activation")
         return matcher
     except SafetensorError as error:
         raise FolderError(f"{folder}: weights are damaged or cut short ({error})") from error

@@ -26,6 +26,14 @@ _POOLING: dict[str, Literal["mean", "cls"]] = {
     f"{_MODE}mean_tokens": "mean",
     f"{_MODE}cls_token": "cls",
 }
+_OWNER = "sentence_transformers."  # its modules by their paths
+# What it hands on to the transformers library when it opens a network and a tokenizer.
+_HANDED_ON = (
+    "processing_kwargs",
+    *(f"{of}_{kind}" for of in ("model", "tokenizer", "config") for kind in ("args", "kwargs")),
+    "processor_kwargs",
+)
+_NO_EFFECT = ("add_pooling_layer", "attn_implementation", "trust_remote_code")
 _NO_LIMIT = 10**9  # what the transformers library writes where there is none is larger still
 
 
@@ -45,23 +53,26 @@ class OfTransformer:
 def modules(folder: Path) -> list[tuple[str, Path]]:
     """Kinds and folders of the modules, in order."""
     path = folder / "modules.json"
+    found = []
     try:
-        return [
-            (each["type"].rpartition(".")[2], folder / each["path"]) for each in read_json(path)
-        ]
+        for each in read_json(path):
+            kind = each["type"]
+            if not kind.startswith(_OWNER):
+                raise DataError(
+                    f"it needs code of its own ({kind}), and remote code is never run; only "
+                    "modules of sentence-transformers can be read",
+                    path=path,
+                )
+            found.append((kind.rpartition(".")[2], folder / each["path"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError("not a list of modules with type and path", path=path) from error
+    return found
 
 
 def of_transformer(folder: Path, *, listed: bool) -> OfTransformer:
     """As that library reads them: its own file only where a `modules.json` lists the folder."""
     path, settings = _own_file(folder) if listed else (folder, {})
-    if settings.get("processing_kwargs"):
-        raise DataError(
-            f"processing_kwargs = {settings['processing_kwargs']} cannot be read; for a limit of "
-            "length, write max_seq_length",
-            path=path,
-        )
+    _refuse_handed_on(settings, path)
     tokenizer_path = folder / "tokenizer_config.json"
     of_tokenizer = optional_settings(tokenizer_path)
     if of_tokenizer.get("truncation_side") == "left":
@@ -81,6 +92,19 @@ def _own_file(folder: Path) -> tuple[Path, dict[str, Any]]:
         if settings := optional_settings(path):
             return path, settings
     return folder / _OF_TRANSFORMER[0], {}
+
+
+def _refuse_handed_on(settings: dict[str, Any], path: Path) -> None:
+    for key in _HANDED_ON:
+        found = settings.get(key)
+        if isinstance(found, dict):
+            found = {name: value for name, value in found.items() if name not in _NO_EFFECT}
+        if found:
+            raise DataError(
+                f"{key} = {found} cannot be read; write it into config.json or "
+                "tokenizer_config.json, a limit of length as max_seq_length here",
+                path=path,
+            )
 
 
 def _limit(settings: dict[str, Any], key: str, path: Path) -> int | None:
@@ -114,21 +138,35 @@ def similarity(folder: Path, normalized: bool) -> Literal["cosine", "dot"]:
     return "cosine" if normalized or found == "cosine" else "dot"
 
 
-def score_activation(folder: Path) -> str | None:
+def refuse_other_norm(folder: Path) -> None:
+    """What is scaled to length 1 must be the vector of a text."""
+    path = folder / "config.json"
+    settings = optional_settings(path)
+    for key in ("module_input_name", "module_output_name"):
+        found = settings.get(key)
+        if found not in (None, "sentence_embedding"):
+            raise DataError(
+                f"{key} = {found!r} cannot be read, only 'sentence_embedding'", path=path
+            )
+
+
+def score_activation(folder: Path, *, listed: bool) -> str | None:
     """What the logits of a cross-encoder go through, by its path in torch.nn; older versions put it
-    into `config.json`.
+    into `config.json`. A file of the library's own counts only where `modules.json` is there.
     """
+    of_model = optional_settings(folder / _OF_MODEL) if listed else {}
     config = optional_settings(folder / "config.json")
-    found = (
-        optional_settings(folder / _OF_MODEL).get("activation_fn")
-        or (config.get("sentence_transformers") or {}).get("activation_fn")
-        or config.get("sbert_ce_default_activation_function")
-    )
+    of_library = config.get("sentence_transformers")
+    found = of_model.get("activation_fn")
+    if found is None and isinstance(of_library, dict) and "activation_fn" in of_library:
+        found = of_library["activation_fn"]
+    elif found is None:
+        found = config.get("sbert_ce_default_activation_function")
     return None if found is None else str(found)
 
 
-def refuse_prompts(folder: Path) -> None:
-    """Texts are read as they are."""
+def refuse_prompts(folder: Path, *, of_sides: bool) -> None:
+    """Texts are read as they are; prompts of one side are put before texts that are read apart."""
     path = folder / _OF_MODEL
     settings = optional_settings(path)
     prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
@@ -140,7 +178,7 @@ def refuse_prompts(folder: Path) -> None:
         raise DataError(
             f"default_prompt_name must be a name, got {default!r}; leave it out", path=path
         )
-    for name in (default, "query", "document", "passage"):
+    for name in (default, *(("query", "document", "passage") if of_sides else ())):
         if prompts.get(name):
             raise DataError(
                 f"it puts the prompt {prompts[name]!r} before texts, which is not supported",

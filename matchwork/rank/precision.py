@@ -1,6 +1,5 @@
 """Fewer bits for a matcher that only scores: faster, with nearly the same ranking."""
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -9,6 +8,7 @@ from torch import Tensor, nn
 
 from matchwork.encode import TransformerEncoder
 from matchwork.errors import ConfigError
+from matchwork.quiet import without_warnings
 from matchwork.text import Sequences
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ class Int8Linear(nn.Module):
         self.offset = bias if evens_rows else None
         scales = _largest(weight, dim=1).double() / _LARGEST
         zeros = torch.zeros_like(scales, dtype=torch.int64)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyTorch means to replace them, and has nothing yet
+        with without_warnings():  # PyTorch means to replace them, and has nothing yet
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
         added = None if evens_rows else bias
         self.packed = torch.ops.quantized.linear_prepack(rounded, added)

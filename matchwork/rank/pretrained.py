@@ -6,6 +6,7 @@ the logits, before any activation.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os.path import isdir
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,7 +71,7 @@ def pretrained(name: str | Path) -> Matcher:
     """
     if str(name) in ("", MAXSIM, COSINE):
         raise ConfigError("name a folder or a model, such as 'minilm-maxsim'")
-    if not Path(name).is_dir() and str(name).endswith((MAXSIM, COSINE)):
+    if not isdir(name) and str(name).endswith((MAXSIM, COSINE)):
         return _untrained(str(name))
     folder = model_folder(name)
     settings = optional_settings(folder / "config.json")
@@ -119,7 +120,7 @@ def _bi_encoder(folder: Path, name: str) -> Matcher:
     kinds = [kind for kind, _ in modules]
     if kinds == ["Transformer"] and is_cross_encoder(optional_settings(place / "config.json")):
         raise DataError(
-            "a cross-encoder reads two texts as one and has no vector of either; give its name "
+            f"a cross-encoder reads two texts as one and has no vector of either; open {place} "
             f"without {COSINE}",
             path=folder,
         )
@@ -129,7 +130,9 @@ def _bi_encoder(folder: Path, name: str) -> Matcher:
             "with or without Normalize, can be read",
             path=folder / "modules.json",
         )
-    library_settings.refuse_prompts(folder)
+    if "Normalize" in kinds:
+        library_settings.refuse_other_norm(modules[2][1])
+    library_settings.refuse_prompts(folder, of_sides=True)
     config = BiEncoderConfig(
         pooling=library_settings.pooling(modules[1][1]),
         similarity=library_settings.similarity(folder, normalized="Normalize" in kinds),
@@ -144,7 +147,8 @@ def _cross_encoder(folder: Path, name: str) -> Matcher:
     listed = (folder / "modules.json").is_file()
     if listed and len(library_settings.modules(folder)) > 1:
         raise DataError("a cross-encoder of several modules cannot be read", path=folder)
-    library_settings.refuse_prompts(folder)
+    if listed:
+        library_settings.refuse_prompts(folder, of_sides=False)
     network = read_network(folder, kind="AutoModelForSequenceClassification")
     kind, num_labels = network.config.model_type, network.config.num_labels
     if num_labels != 1:
@@ -167,7 +171,7 @@ def _cross_encoder(folder: Path, name: str) -> Matcher:
     model.dense.load_state_dict(dense.state_dict())
     model.output.load_state_dict(output.state_dict())
     matcher = Matcher(tokenizer, model, name=name)
-    matcher.score_activation = library_settings.score_activation(folder)
+    matcher.score_activation = library_settings.score_activation(folder, listed=listed)
     return matcher
 
 

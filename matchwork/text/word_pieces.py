@@ -90,7 +90,7 @@ class WordPieceTokenizer:
             raise DataError(f"cannot read the tokenizer: {error}", path=path) from error
         return cls(_parse(content, path), config)
 
-    def with_positions(self, max_positions: int) -> "WordPieceTokenizer":
+    def with_positions(self, max_positions: int | None) -> "WordPieceTokenizer":
         """The same, reading so much of a text."""
         return WordPieceTokenizer(self._pieces, replace(self.config, max_positions=max_positions))
 

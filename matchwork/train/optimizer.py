@@ -73,15 +73,21 @@ def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, 
 
 
 def _norm_behind(encoder: Encoder, layers: list[nn.Module]) -> Iterator[nn.Parameter]:
-    """Parameters of a norm right behind the last layer, as ModernBERT has.
+    """Parameters of a norm right behind the last layer, as ModernBERT and other pre-norms have.
 
     What else is listed after the layers goes into all of them, as the positions of MPNet do.
     """
     for module in encoder.modules():
-        for stack, after in pairwise(module.children()):
-            is_stack = isinstance(stack, nn.ModuleList) and list(stack) == layers
-            if layers and is_stack and "Norm" in type(after).__name__:
+        for part, after in pairwise(module.children()):
+            if "Norm" in type(after).__name__ and _ends_in(part, layers):
                 yield from after.parameters()
+
+
+def _ends_in(part: nn.Module | None, layers: list[nn.Module]) -> bool:
+    """Whether these layers are the last of a part of a network."""
+    while part is not None and not isinstance(part, nn.ModuleList):
+        part = next(reversed(list(part.children())), None)
+    return bool(layers) and part is not None and list(part) == layers
 
 
 def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_steps: int) -> None:

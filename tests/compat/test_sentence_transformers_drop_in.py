@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import pickle
 import shutil
 from copy import deepcopy
 
@@ -134,6 +135,8 @@ def test_pairs_of_any_kind(ours):
 def test_nothing_to_do(ours, theirs):
     assert len(ours.predict([])) == len(theirs.predict([])) == 0
     assert ours.rank(QUERY, []) == []
+    options = {"activation_fn": lambda scores: scores - scores.min()}
+    assert len(ours.predict([], **options)) == len(theirs.predict([], **options)) == 0
 
 
 def test_the_names_that_older_code_uses(ours, theirs, folder):
@@ -151,6 +154,10 @@ def test_the_names_that_older_code_uses(ours, theirs, folder):
     assert type(made.default_activation_function) is type(theirs.activation_fn)
     by_place = CrossEncoder(folder, 1, 12)
     assert by_place.max_length == 12 and by_place.num_labels == 1
+    by_place = CrossEncoder(folder, 1, 12, nn.Identity(), "cpu")
+    assert isinstance(by_place.activation_fn, nn.Identity) and by_place.max_length == 12
+    with pytest.raises(ConfigError, match="num_labels, max_length, activation_fn and device by th"):
+        CrossEncoder(folder, 1, 12, None, "cpu", None)
 
 
 @pytest.mark.parametrize("pairs", [PAIRS[0], PAIRS[:1], PAIRS], ids=["single", "one", "several"])
@@ -221,8 +228,9 @@ def test_the_limit_of_the_folder_and_a_higher_one(tmp_path):
             ours.predict(long), theirs.similarity_pairwise(*vectors), **EQUAL
         )
         assert ours.max_length == theirs.max_seq_length
-    ours.max_length = 10**6
-    assert ours.max_length == 60
+    for no_limit in (10**6, None):
+        ours.max_length = no_limit
+        assert ours.max_length == 60
 
 
 def test_the_limit_of_texts_that_are_read_apart(tmp_path):
@@ -252,6 +260,8 @@ def test_the_matcher_of_the_caller_stays_as_it_is(folder):
     expected = CrossEncoder(folder, max_length=10).predict(PAIRS, activation_fn=nn.Identity())
     np.testing.assert_allclose(lowered, expected, **EQUAL)
     assert np.array_equal(matcher.score(PAIRS), before) and matcher.max_pairs is None
+    short.max_length = None
+    np.testing.assert_allclose(short.predict(PAIRS, activation_fn=nn.Identity()), before, **EQUAL)
 
 
 @pytest.mark.parametrize("activation", [nn.Identity(), nn.Tanh()], ids=str)
@@ -270,8 +280,16 @@ def test_the_activation_that_was_saved(theirs, tmp_path, activation):
     [
         {"sbert_ce_default_activation_function": "torch.nn.modules.activation.Tanh"},
         {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Tanh"}},
+        {
+            "sentence_transformers": {"activation_fn": None},
+            "sbert_ce_default_activation_function": "torch.nn.Tanh",
+        },
+        {
+            "sentence_transformers": {"version": "3.0"},
+            "sbert_ce_default_activation_function": "torch.nn.Tanh",
+        },
     ],
-    ids=lambda written: next(iter(written)),
+    ids=str,
 )
 def test_the_activation_where_older_versions_wrote_it(folder, tmp_path, written):
     copy = shutil.copytree(folder, tmp_path / "copy")
@@ -279,9 +297,19 @@ def test_the_activation_where_older_versions_wrote_it(folder, tmp_path, written)
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps(config | written))
     found = CrossEncoder(copy)
-    assert isinstance(found.activation_fn, nn.Tanh)
-    expected = sentence_transformers.CrossEncoder(str(copy), device="cpu").predict(PAIRS)
-    np.testing.assert_allclose(found.predict(PAIRS), expected, **EQUAL)
+    theirs = sentence_transformers.CrossEncoder(str(copy), device="cpu")
+    assert type(found.activation_fn) is type(theirs.activation_fn)
+    np.testing.assert_allclose(found.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
+
+
+def test_the_activation_where_nothing_lists_its_file(folder, tmp_path):
+    """Without `modules.json` the library does not open that file."""
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    identity = {"activation_fn": "torch.nn.modules.linear.Identity"}
+    (copy / "config_sentence_transformers.json").write_text(json.dumps(identity))
+    (copy / "modules.json").unlink()
+    theirs = sentence_transformers.CrossEncoder(str(copy), device="cpu")
+    np.testing.assert_allclose(CrossEncoder(copy).predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
 
 
 @pytest.mark.parametrize("precision", ["32", "bf16"])
@@ -303,6 +331,26 @@ def test_the_activation_stays_with_the_matcher(theirs, tmp_path, precision):
         np.testing.assert_allclose(found.predict(PAIRS), expected, **EQUAL)
     with pytest.raises(ConfigError, match="a Matcher has its own precision"):
         CrossEncoder(matcher, precision="bf16")
+
+
+def test_what_the_caller_set_is_saved(folder, tmp_path):
+    ours = CrossEncoder(Matcher.pretrained(folder), max_length=12, activation_fn=nn.Tanh())
+    ours.save(tmp_path / "ours")
+    opened = CrossEncoder(tmp_path / "ours")
+    assert isinstance(opened.activation_fn, nn.Tanh) and opened.max_length == 12
+    np.testing.assert_allclose(opened.predict(PAIRS), ours.predict(PAIRS), **EQUAL)
+    ours.activation_fn = lambda scores: scores + 1
+    with pytest.warns(UserWarning, match="activation_fn is not saved; give it again"):
+        ours.save_pretrained(tmp_path / "again")
+    assert isinstance(CrossEncoder(tmp_path / "again").activation_fn, nn.Sigmoid)
+
+
+def test_it_goes_to_other_processes(ours, tiny_matcher):
+    calibrated = tiny_matcher("bag")
+    calibrated.calibration = Calibration(2.0, 0.5)
+    for model in (ours, CrossEncoder(calibrated)):
+        again = pickle.loads(pickle.dumps(model))
+        assert np.array_equal(again.predict(PAIRS), model.predict(PAIRS))
 
 
 def test_evaluators_of_the_library_take_it(ours, theirs):
@@ -370,6 +418,9 @@ def test_a_bar_only_on_request(ours, capfd):
     [
         (lambda it: it.predict(PAIRS, prompt="query: "), ConfigError, "prompt = 'query: ' is not"),
         (lambda it: it.predict(PAIRS, batch_size=0), ConfigError, "batch_size must be at least 1"),
+        (lambda it: it.predict(PAIRS, batch_size="8"), ConfigError, "at least 1, got '8'"),
+        (lambda it: setattr(it, "max_length", 12.5), ConfigError, "number of pieces, got 12.5"),
+        (lambda it: setattr(it, "max_length", "12"), ConfigError, "number of pieces, got '12'"),
         (lambda it: it.predict(PAIRS, device=["cpu"]), ConfigError, "device = .* not supported"),
         (lambda it: it.predict(PAIRS, speed={"a": 1}), ConfigError, "speed = .* is not"),
         (lambda it: it.predict([None]), DataError, r"pairs\[0\] is not two texts: None"),

@@ -89,7 +89,7 @@ def test_a_transformer_reads_unequal_rows_as_it_reads_each_alone(
         torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("kind", ["convbert", "fnet", "mobilebert"])
+@pytest.mark.parametrize("kind", ["convbert", "fnet", "mobilebert", "nystromformer", "yoso"])
 def test_networks_that_heed_padding_see_none(kind: str, tmp_path: Path) -> None:
     """Their own code lets padding into the vectors of tokens."""
     _, encoder = load_transformer(save_transformer(tmp_path / kind, kind))

@@ -2,18 +2,25 @@
 
 import json
 import shutil
+import socket
 import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.util import find_spec
+from threading import Thread
 
 import huggingface_hub.constants
+import numpy as np
 import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from tiny_transformers import save_transformer
+from tiny_transformers import PIECES, save_transformer
 
 from matchwork.encode import load_transformer
 from matchwork.encode.pretrained import model_folder
+from matchwork.encode.transformer import num_positions
 from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.models import MODELS
 from matchwork.rank import Matcher
@@ -41,6 +48,16 @@ def test_nothing_is_printed_and_settings_come_back(bert_folder, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_threads_leave_what_is_shown_as_it_was(bert_folder):
+    """Settings of that library, and of warnings, are the whole process's."""
+    logging = transformers.utils.logging
+    level, filters = logging.get_verbosity(), list(warnings.filters)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(load_transformer, [bert_folder] * 12))
+    assert logging.get_verbosity() == level and logging.is_progress_bar_enabled()
+    assert warnings.filters == filters
+
+
 @pytest.mark.usefixtures("no_hub")
 @pytest.mark.parametrize("name", ["nobody/none-such", "../up/and/away", "bad name"])
 def test_no_such_model(name):
@@ -49,6 +66,37 @@ def test_no_such_model(name):
     with pytest.raises(DataError, match=r"Without a network, copy the model's folder \(config"):
         load_transformer(name)
     assert not huggingface_hub.utils.are_progress_bars_disabled()
+
+
+def test_a_hub_that_hangs_up(monkeypatch):
+    """A real server that drops the connection; the errors of the network's layers are many."""
+    callers = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=_hang_up, args=(server, callers), daemon=True).start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", address)
+        with pytest.raises(DataError, match=r"no transformer 'a/b': .* and the hub does not give"):
+            load_transformer("a/b")
+    assert callers
+
+
+def _hang_up(server, callers):
+    with suppress(OSError):  # until it is closed
+        while True:
+            connection, caller = server.accept()
+            callers.append(caller)
+            connection.close()
+
+
+def test_a_name_too_long_for_a_folder():
+    with pytest.raises(DataError, match="it is no folder here, and the hub does not give it"):
+        load_transformer("x" * 300)
+
+
+def test_an_adapter_alone(copy):
+    (copy / "adapter_config.json").write_text("{}")
+    with pytest.raises(DataError, match=r"an adapter \(adapter_config\.json\) is not put on its"):
+        load_transformer(copy)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
@@ -134,6 +182,46 @@ def test_only_encoders(copy):
     (copy / "config.json").write_text(json.dumps(config))
     with pytest.raises(DataError, match="t5 has an encoder and a decoder; use an encoder such as"):
         load_transformer(copy)
+
+
+def test_networks_of_another_make(copy, tmp_path):
+    (copy / "config.json").write_text('{"model_type": "clip"}')
+    with pytest.raises(DataError, match="clip has no layers that read text alone; use an encoder "):
+        load_transformer(copy)
+    folder = save_transformer(tmp_path / "made", "ibert")
+    with pytest.raises(ConfigError, match="ibert has no table with a vector for every piece; use "):
+        load_transformer(folder)
+
+
+def test_a_network_that_makes_one_vector_unasked(tmp_path):
+    """SqueezeBERT's calls its pooler whether it is there or not, ALBERT's what comes after it."""
+    for kind in ("squeezebert", "albert"):
+        folder = save_transformer(tmp_path / kind, kind, embedding_size=16)
+        assert np.isfinite(_score_long(*load_transformer(folder)))
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("nystromformer", 40), ("yoso", 40), ("roberta", 38)])
+def test_how_many_positions_there_are(tmp_path, kind, limit):
+    """Tables with rows to spare, and with rows that padding takes."""
+    special = {"pad_token_id": 1} if kind == "roberta" else {}
+    folder = save_transformer(tmp_path / kind, kind, max_position_embeddings=40, **special)
+    tokenizer, encoder = load_transformer(folder)
+    assert num_positions(encoder.transformer) == limit == tokenizer.config.max_positions
+    assert np.isfinite(_score_long(tokenizer, encoder))
+
+
+def test_any_number_of_positions(copy):
+    sizes = {"d_model": 16, "n_head": 2, "d_inner": 32, "n_layer": 2}
+    config = transformers.XLNetConfig(vocab_size=len(PIECES.split()), **sizes)
+    transformers.XLNetModel(config).save_pretrained(copy)
+    tokenizer, encoder = load_transformer(copy)
+    assert num_positions(encoder.transformer) is None
+    assert np.isfinite(_score_long(tokenizer, encoder))
+
+
+def _score_long(tokenizer, encoder):
+    model = MODELS["colbert"].model(MODELS["colbert"].config({}), encoder)
+    return Matcher(tokenizer, model).score([("who wrote hamlet", "hamlet " * 90)])[0]
 
 
 @pytest.mark.parametrize("layer", [3, -4])

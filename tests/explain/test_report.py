@@ -50,6 +50,15 @@ def checked(html):
     return checker
 
 
+@pytest.mark.parametrize("suffix", ["html", "json", "svg", "vl.json"])
+def test_a_text_that_is_no_utf8_is_written_all_the_same(make_matcher, tmp_path, suffix):
+    """Half of an emoji, as texts cut by bytes have it."""
+    explanation = explain(make_matcher("bag"), f"{QUERY} \ud83d", f"caf\udce9 {DOCUMENT}")
+    save(explanation, tmp_path / f"why.{suffix}")
+    assert "caf" in explanation.document and explanation.document.isprintable()
+    assert (tmp_path / f"why.{suffix}").read_text(encoding="utf-8")
+
+
 def test_report_is_one_page_and_every_text_is_escaped(make_matcher):
     hostile = "<script>alert('&')</script>"
     explanation = explain(make_matcher("bag"), hostile, f"{DOCUMENT} {hostile}")

@@ -187,6 +187,32 @@ def test_settings_that_no_modules_list_are_not_read(cross_folder, spoilt):
     np.testing.assert_allclose(mw.Matcher.pretrained(folder).score(PAIRS), expected, **EQUAL)
 
 
+def test_prompts_that_the_library_does_not_put_before_pairs(saved_cross_folder, spoilt):
+    """Those with a name; a default one is put there, and refused."""
+    prompts = {"prompts": {"query": "query: "}}
+    folder = spoilt(saved_cross_folder, "config_sentence_transformers.json", **prompts)
+    theirs = sentence_transformers.CrossEncoder(str(folder), device="cpu")
+    expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
+    np.testing.assert_allclose(mw.Matcher.pretrained(folder).score(PAIRS), expected, **EQUAL)
+    path = folder / "config_sentence_transformers.json"
+    path.write_text(json.dumps({**prompts, "default_prompt_name": "query"}))
+    with pytest.raises(DataError, match="it puts the prompt 'query: ' before texts"):
+        mw.Matcher.pretrained(folder)
+
+
+@pytest.mark.parametrize("written", [{"module_output_name": "foo"}, {"module_input_name": "x"}])
+def test_a_norm_of_something_else(tmp_path, written):
+    folder = bi_encoder_folder(tmp_path / "bi", normalize=True)
+    path = folder / "2_Normalize" / "config.json"
+    path.write_text(json.dumps({"module_output_name": "sentence_embedding"}))
+    np.testing.assert_allclose(
+        mw.Matcher.pretrained(folder).score(PAIRS), similarities(folder), **EQUAL
+    )
+    path.write_text(json.dumps(written))
+    with pytest.raises(DataError, match="cannot be read, only 'sentence_embedding'"):
+        mw.Matcher.pretrained(folder)
+
+
 def test_a_plain_transformer_reads_as_much_as_in_the_library(bi_folder):
     """Forty pieces, though it has sixty positions."""
     plain = bi_folder.with_name("bert-plain")

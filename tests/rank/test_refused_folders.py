@@ -51,6 +51,10 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
     (copy / "modules.json").write_text(json.dumps([*modules, dense]))
     with pytest.raises(DataError, match=r"a bi-encoder of Transformer \+ Pooling \+ Dense; only"):
         mw.Matcher.pretrained(copy)
+    foreign = {**modules[1], "type": "somebody.Pooling"}
+    (copy / "modules.json").write_text(json.dumps([modules[0], foreign]))
+    with pytest.raises(DataError, match=r"needs code of its own \(somebody\.Pooling\), and remote"):
+        mw.Matcher.pretrained(copy)
     (copy / "modules.json").write_text('{"a": 1}')
     with pytest.raises(DataError, match=r"modules\.json: not a list of modules"):
         mw.Matcher.pretrained(copy)
@@ -79,7 +83,17 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
         (
             "sentence_bert_config.json",
             {"processing_kwargs": {"text": {"max_length": 12}}},
-            "'max_length': 12.* cannot be read; for a limit of length, write max_seq_length",
+            "'max_length': 12.* cannot be read; write it into .* a limit .* as max_seq_length here",
+        ),
+        (
+            "sentence_bert_config.json",
+            {"tokenizer_args": {"model_max_length": 12, "trust_remote_code": True}},
+            r"tokenizer_args = \{'model_max_length': 12\} cannot be read; write it into",
+        ),
+        (
+            "sentence_bert_config.json",
+            {"config_kwargs": {"hidden_act": "relu"}},
+            r"config_kwargs = \{'hidden_act': 'relu'\} cannot be read; write it into config\.json",
         ),
         (
             "sentence_bert_config.json",

@@ -214,6 +214,7 @@ def test_layer_by_layer(trained_transformer):
     ("kind", "name", "part"),
     [
         ("modernbert", "final_norm.weight", 1),
+        ("roberta-prelayernorm", "LayerNorm.weight", 1),
         ("mpnet", "encoder.relative_attention_bias.weight", 0.25),
         ("deberta-v2", "encoder.rel_embeddings.weight", 0.25),
         ("deberta-v2", "encoder.LayerNorm.weight", 0.25),
