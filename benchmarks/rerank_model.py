@@ -12,7 +12,8 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from matchwork.data import Split
-from matchwork.encode.pretrained import packaged_folder, read_network
+from matchwork.encode.model_folder import packaged_folder
+from matchwork.encode.pretrained import read_network
 from matchwork.types import TextPair
 
 STEPS, WARM_UP, PAIRS, MAX_PIECES, LEARNING_RATE = 30, 10, 8, 96, 1e-4

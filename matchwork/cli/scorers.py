@@ -37,7 +37,7 @@ def _is_own(name: str) -> bool:
 
     A path with a slip in it is not looked for on the hub.
     """
-    from matchwork.encode.pretrained import PACKAGED
+    from matchwork.encode.model_folder import PACKAGED
     from matchwork.files import read_json
     from matchwork.rank.pretrained import COSINE, MAXSIM
 

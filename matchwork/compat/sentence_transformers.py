@@ -18,7 +18,7 @@ from torch import Tensor
 from matchwork.compat.activation import Activation, default_activation, path_of
 from matchwork.compat.reading_limits import Limits, limit, set_limit
 from matchwork.compat.reranking import open_matcher
-from matchwork.encode.pretrained import model_folder
+from matchwork.encode.model_folder import model_folder
 from matchwork.errors import ConfigError
 from matchwork.ordering import order
 from matchwork.rank import Matcher

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from matchwork.data.catalogue import ROOT_VARIABLE
-from matchwork.encode.pretrained import packaged_folder
+from matchwork.encode.model_folder import packaged_folder
 from matchwork.encode.transformer import import_transformers
 from matchwork.errors import DataError
 

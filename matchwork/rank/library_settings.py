@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from matchwork.encode.pretrained import optional_settings
+from matchwork.encode.model_folder import optional_settings
 from matchwork.errors import DataError
 from matchwork.files import read_json
 

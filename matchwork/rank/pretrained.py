@@ -11,14 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from matchwork.encode import TransformerEncoder, load_transformer
-from matchwork.encode.pretrained import (
-    library_tokenizer,
-    model_folder,
-    optional_settings,
-    read_network,
-    transformer_folder,
-    wrap_network,
-)
+from matchwork.encode.model_folder import model_folder, optional_settings, transformer_folder
+from matchwork.encode.pretrained import library_tokenizer, read_network, wrap_network
 from matchwork.errors import ConfigError, DataError
 from matchwork.models import (
     BiEncoder,

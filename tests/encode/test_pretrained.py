@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from tiny_transformers import PIECES, save_transformer
 
 from matchwork.encode import load_transformer
-from matchwork.encode.pretrained import model_folder
+from matchwork.encode.model_folder import model_folder
 from matchwork.encode.transformer import num_positions
 from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.models import MODELS
@@ -86,6 +86,21 @@ def _hang_up(server, callers):
             connection, caller = server.accept()
             callers.append(caller)
             connection.close()
+
+
+@pytest.mark.parametrize("at_terminal", [True, False])
+def test_bars_of_a_download_are_for_a_terminal(bert_folder, monkeypatch, at_terminal):
+    hidden = []
+
+    def download(*_, **__):
+        hidden.append(huggingface_hub.utils.are_progress_bars_disabled())
+        return str(bert_folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: at_terminal)
+    assert model_folder("somebody/model") == bert_folder
+    assert hidden == [not at_terminal]
+    assert not huggingface_hub.utils.are_progress_bars_disabled()
 
 
 def test_a_name_too_long_for_a_folder():

@@ -12,7 +12,7 @@ from tiny_sentence_transformers import PAIRS, bi_encoder_folder, cross_encoder_f
 from tiny_transformers import TEXTS
 
 import matchwork as mw
-from matchwork.encode.pretrained import model_folder
+from matchwork.encode.model_folder import model_folder
 from matchwork.errors import DataError
 from matchwork.models import BiEncoder, ColBERT, CrossEncoder
 
