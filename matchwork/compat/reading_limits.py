@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from matchwork.encode import TransformerEncoder
-from matchwork.encode.transformer import num_positions
+from matchwork.encode.transformer import num_positions, smallest
 from matchwork.errors import ConfigError
 from matchwork.rank import Matcher
 from matchwork.text import WordPieceTokenizer
@@ -27,7 +27,7 @@ def limit(matcher: Matcher) -> int | None:
     """Most pieces, special ones included, that are read at once; None: any number."""
     room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
     most = None if room is None else room + num_special(matcher)
-    return _least(most, _most_positions(matcher))
+    return smallest(most, _most_positions(matcher))
 
 
 def set_limit(matcher: Matcher, max_length: int | None, most: Limits) -> None:
@@ -40,12 +40,12 @@ def set_limit(matcher: Matcher, max_length: int | None, most: Limits) -> None:
     if matcher.model.encodes_apart:
         if most.may_grow:
             _read_further(matcher, max_length)
-        matcher.max_query_length = _least(room, most.query)
-        matcher.max_document_length = _least(room, most.document)
+        matcher.max_query_length = smallest(room, most.query)
+        matcher.max_document_length = smallest(room, most.document)
     elif most.may_grow:
         encoder.config = replace(encoder.config, max_positions=max_length)
     else:
-        matcher.max_pair_length = _least(room, most.pair)
+        matcher.max_pair_length = smallest(room, most.pair)
 
 
 def _room(matcher: Matcher, max_length: int) -> int:
@@ -57,10 +57,6 @@ def _room(matcher: Matcher, max_length: int) -> int:
             f"max_length = {max_length} leaves no room for text: {special} pieces are special ones"
         )
     return int(max_length) - special
-
-
-def _least(*limits: int | None) -> int | None:
-    return min(filter(None, limits), default=None)
 
 
 def num_special(matcher: Matcher) -> int:
@@ -77,7 +73,7 @@ def _read_further(matcher: Matcher, max_length: int | None) -> None:
     """Texts that are read apart are cut by the tokenizer."""
     tokenizer, encoder = matcher.tokenizer, matcher.model.encoder
     if isinstance(tokenizer, WordPieceTokenizer) and isinstance(encoder, TransformerEncoder):
-        most = _least(max_length, num_positions(encoder.transformer))
+        most = smallest(max_length, num_positions(encoder.transformer))
         matcher.tokenizer = tokenizer.with_positions(most)
 
 

@@ -17,6 +17,7 @@ from matchwork.encode.transformer import (
     TransformerEncoder,
     import_transformers,
     num_positions,
+    smallest,
 )
 from matchwork.errors import ConfigError, DataError
 from matchwork.quiet import without_warnings
@@ -75,8 +76,7 @@ def wrap_network(
             'frame = "token" puts [CLS] before each of two texts; with joint = true one [CLS] '
             "stands before both, so leave frame out"
         )
-    limits = (max_positions, num_positions(network))
-    limit = min((limit for limit in limits if limit), default=None)
+    limit = smallest(max_positions, num_positions(network))
     settings = WordPieceTokenizerConfig(
         unit=unit, max_positions=limit if cut_texts else None, frame=frame
     )

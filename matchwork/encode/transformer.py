@@ -132,8 +132,7 @@ class TransformerEncoder(Encoder):
     @property
     def pair_room(self) -> int | None:
         """Most pieces of two texts that are read as one; None: any number."""
-        limits = (self.config.max_positions, self._num_positions)
-        limit = min((limit for limit in limits if limit), default=None)
+        limit = smallest(self.config.max_positions, self._num_positions)
         special = sum(map(len, (self.config.before, self.config.between, self.config.after)))
         return None if limit is None else max(0, limit - special)
 
@@ -216,7 +215,7 @@ class TransformerEncoder(Encoder):
 def _num_input_vectors(network: Any) -> int:
     try:
         return int(network.get_input_embeddings().num_embeddings)
-    except (AttributeError, NotImplementedError) as error:
+    except (AttributeError, NotImplementedError) as error:  # as I-BERT's and CANINE's own code ends
         raise ConfigError(
             f"{network.config.model_type} has no table with a vector for every piece; use an "
             "encoder such as BERT"
@@ -252,7 +251,12 @@ def num_positions(transformer: Any) -> int | None:
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             skipped = 0 if module.padding_idx is None else module.padding_idx + 1
             limits.append(module.num_embeddings - skipped)
-    return min((limit for limit in limits if limit > 0), default=None)
+    return smallest(*(limit for limit in limits if limit > 0))
+
+
+def smallest(*limits: int | None) -> int | None:
+    """Of several limits the one that counts; None: there is none."""
+    return min(filter(None, limits), default=None)
 
 
 def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:

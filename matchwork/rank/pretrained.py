@@ -139,9 +139,9 @@ def _bi_encoder(folder: Path, name: str) -> Matcher:
 def _cross_encoder(folder: Path, name: str) -> Matcher:
     transformer_folder(folder)  # refuses pickled weights
     listed = (folder / "modules.json").is_file()
-    if listed and len(library_settings.modules(folder)) > 1:
-        raise DataError("a cross-encoder of several modules cannot be read", path=folder)
     if listed:
+        if len(library_settings.modules(folder)) > 1:
+            raise DataError("a cross-encoder of several modules cannot be read", path=folder)
         library_settings.refuse_prompts(folder, of_sides=False)
     network = read_network(folder, kind="AutoModelForSequenceClassification")
     kind, num_labels = network.config.model_type, network.config.num_labels

@@ -1,47 +1,23 @@
 """One import swapped: the same numbers, keys and order as the library's own `CrossEncoder`."""
 
 import inspect
-import json
 import pickle
-import shutil
 from copy import deepcopy
 
 import numpy as np
 import pytest
 import torch
-from tiny_sentence_transformers import PAIRS, bi_encoder_folder, cross_encoder_folder
+from tiny_sentence_transformers import PAIRS
 from torch import nn
 
 from matchwork.compat.sentence_transformers import CrossEncoder
-from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError, DataError
-from matchwork.models import ADDAX, AddaxConfig
 from matchwork.rank import Matcher
 from matchwork.rank.calibration import Calibration
 
 sentence_transformers = pytest.importorskip("sentence_transformers")
 EQUAL = {"rtol": 0, "atol": 1e-5}
 QUERY, DOCUMENTS = PAIRS[0][0], [document for _, document in PAIRS]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """As the library saves it, activation and all."""
-    plain = cross_encoder_folder(tmp_path_factory.mktemp("models") / "plain")
-    made = sentence_transformers.CrossEncoder(str(plain), device="cpu")
-    saved = plain.with_name("saved")
-    made.save_pretrained(str(saved), create_model_card=False)
-    return saved
-
-
-@pytest.fixture(scope="module")
-def ours(folder):
-    return CrossEncoder(str(folder), device="cpu")
-
-
-@pytest.fixture(scope="module")
-def theirs(folder):
-    return sentence_transformers.CrossEncoder(str(folder), device="cpu")
 
 
 @pytest.mark.parametrize("method", ["predict", "rank"])
@@ -160,15 +136,6 @@ def test_the_names_that_older_code_uses(ours, theirs, folder):
         CrossEncoder(folder, 1, 12, None, "cpu", None)
 
 
-@pytest.mark.parametrize("pairs", [PAIRS[0], PAIRS[:1], PAIRS], ids=["single", "one", "several"])
-def test_activations_that_leave_a_column_out(ours, theirs, pairs):
-    options = {"activation_fn": lambda column: column.squeeze(-1)}
-    found, expected = ours.predict(pairs, **options), theirs.predict(pairs, **options)
-    assert np.shape(found) == np.shape(expected)
-    np.testing.assert_allclose(found, expected, **EQUAL)
-    assert len(ours.rank(QUERY, DOCUMENTS[:1], **options)) == 1
-
-
 @pytest.mark.parametrize(
     "options",
     [{}, {"top_k": 3}, {"return_documents": True, "batch_size": 2}, {"activation_fn": nn.Tanh()}],
@@ -190,68 +157,6 @@ def test_equal_scores_keep_the_order_given(ours, theirs):
     assert [each["corpus_id"] for each in found] == [each["corpus_id"] for each in expected]
 
 
-@pytest.mark.parametrize("max_length", [12, 25, 50, 60])
-def test_another_limit(folder, max_length):
-    """Lower than the folder's 40, or higher, up to the 60 positions of the network."""
-    ours = CrossEncoder(str(folder), max_length=max_length, device="cpu")
-    theirs = sentence_transformers.CrossEncoder(str(folder), max_length=max_length, device="cpu")
-    np.testing.assert_allclose(ours.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
-    assert ours.matcher.truncation.tokens > 0 and ours.max_length == max_length
-
-
-def test_a_limit_set_later(folder, tmp_path):
-    ours, theirs = CrossEncoder(folder), sentence_transformers.CrossEncoder(str(folder))
-    assert ours.max_seq_length == theirs.max_seq_length == 40
-    for length in (10, 30):
-        ours.max_seq_length = theirs.max_seq_length = length
-        np.testing.assert_allclose(ours.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
-    apart = CrossEncoder(bi_encoder_folder(tmp_path / "bi"))
-    whole = apart.predict(PAIRS)
-    apart.max_length = 6
-    assert not np.allclose(apart.predict(PAIRS), whole)
-    apart.max_length = 40
-    np.testing.assert_allclose(apart.predict(PAIRS), whole, **EQUAL)
-
-
-def test_the_limit_of_the_folder_and_a_higher_one(tmp_path):
-    """Texts that are read apart: 40 pieces by the folder, 60 by the network."""
-    folder = bi_encoder_folder(tmp_path / "bi")
-    theirs = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
-    ours = CrossEncoder(folder)
-    assert ours.max_length == ours.max_seq_length == theirs.max_seq_length < 60
-    long = [(" ".join(PAIRS[0]) * 20, " ".join(PAIRS[1]) * 20)]
-    for limit in (None, 55):
-        if limit:
-            ours.max_length = theirs.max_seq_length = limit
-        vectors = [theirs.encode(list(texts)) for texts in zip(*long, strict=True)]
-        np.testing.assert_allclose(
-            ours.predict(long), theirs.similarity_pairwise(*vectors), **EQUAL
-        )
-        assert ours.max_length == theirs.max_seq_length
-    for no_limit in (10**6, None):
-        ours.max_length = no_limit
-        assert ours.max_length == 60
-
-
-def test_the_limit_of_texts_that_are_read_apart(tmp_path):
-    """It counts special pieces, too, as the library's does."""
-    folder = bi_encoder_folder(tmp_path / "bi")
-    theirs = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
-    theirs.max_seq_length = 12
-    vectors = [theirs.encode(list(texts)) for texts in zip(*PAIRS, strict=True)]
-    expected = theirs.similarity_pairwise(*vectors)
-    ours = CrossEncoder(folder, max_length=12)
-    np.testing.assert_allclose(ours.predict(PAIRS), expected, **EQUAL)
-    assert ours.max_length == 12
-
-
-def test_a_limit_of_positions_is_not_raised(bert_folder):
-    tokenizer, encoder = load_transformer(bert_folder)
-    matcher = Matcher(tokenizer, ADDAX(AddaxConfig(query_length=3, document_length=4), encoder))
-    raised = CrossEncoder(matcher, max_length=30)
-    np.testing.assert_allclose(raised.predict(PAIRS), matcher.score(PAIRS), **EQUAL)
-
-
 def test_the_matcher_of_the_caller_stays_as_it_is(folder):
     matcher = Matcher.pretrained(folder)
     before = matcher.score(PAIRS)
@@ -262,87 +167,6 @@ def test_the_matcher_of_the_caller_stays_as_it_is(folder):
     assert np.array_equal(matcher.score(PAIRS), before) and matcher.max_pairs is None
     short.max_length = None
     np.testing.assert_allclose(short.predict(PAIRS, activation_fn=nn.Identity()), before, **EQUAL)
-
-
-@pytest.mark.parametrize("activation", [nn.Identity(), nn.Tanh()], ids=str)
-def test_the_activation_that_was_saved(theirs, tmp_path, activation):
-    theirs.activation_fn, kept = activation, theirs.activation_fn
-    try:
-        theirs.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
-        expected = theirs.predict(PAIRS)
-    finally:
-        theirs.activation_fn = kept
-    np.testing.assert_allclose(CrossEncoder(tmp_path / "saved").predict(PAIRS), expected, **EQUAL)
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        {"sbert_ce_default_activation_function": "torch.nn.modules.activation.Tanh"},
-        {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Tanh"}},
-        {
-            "sentence_transformers": {"activation_fn": None},
-            "sbert_ce_default_activation_function": "torch.nn.Tanh",
-        },
-        {
-            "sentence_transformers": {"version": "3.0"},
-            "sbert_ce_default_activation_function": "torch.nn.Tanh",
-        },
-    ],
-    ids=str,
-)
-def test_the_activation_where_older_versions_wrote_it(folder, tmp_path, written):
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    (copy / "config_sentence_transformers.json").unlink(missing_ok=True)
-    config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps(config | written))
-    found = CrossEncoder(copy)
-    theirs = sentence_transformers.CrossEncoder(str(copy), device="cpu")
-    assert type(found.activation_fn) is type(theirs.activation_fn)
-    np.testing.assert_allclose(found.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
-
-
-def test_the_activation_where_nothing_lists_its_file(folder, tmp_path):
-    """Without `modules.json` the library does not open that file."""
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    identity = {"activation_fn": "torch.nn.modules.linear.Identity"}
-    (copy / "config_sentence_transformers.json").write_text(json.dumps(identity))
-    (copy / "modules.json").unlink()
-    theirs = sentence_transformers.CrossEncoder(str(copy), device="cpu")
-    np.testing.assert_allclose(CrossEncoder(copy).predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
-
-
-@pytest.mark.parametrize("precision", ["32", "bf16"])
-def test_the_activation_stays_with_the_matcher(theirs, tmp_path, precision):
-    """Behind a matcher, and when that is saved and opened again."""
-    theirs.activation_fn, kept = nn.Identity(), theirs.activation_fn
-    try:
-        theirs.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
-    finally:
-        theirs.activation_fn = kept
-    matcher = Matcher.pretrained(tmp_path / "saved", precision=precision)
-    CrossEncoder(matcher).save_pretrained(tmp_path / "ours")
-    expected = matcher.score(PAIRS)
-    for found in (
-        CrossEncoder(matcher),
-        CrossEncoder(tmp_path / "saved", precision=precision),
-        CrossEncoder(tmp_path / "ours", precision=precision),
-    ):
-        np.testing.assert_allclose(found.predict(PAIRS), expected, **EQUAL)
-    with pytest.raises(ConfigError, match="a Matcher has its own precision"):
-        CrossEncoder(matcher, precision="bf16")
-
-
-def test_what_the_caller_set_is_saved(folder, tmp_path):
-    ours = CrossEncoder(Matcher.pretrained(folder), max_length=12, activation_fn=nn.Tanh())
-    ours.save(tmp_path / "ours")
-    opened = CrossEncoder(tmp_path / "ours")
-    assert isinstance(opened.activation_fn, nn.Tanh) and opened.max_length == 12
-    np.testing.assert_allclose(opened.predict(PAIRS), ours.predict(PAIRS), **EQUAL)
-    ours.activation_fn = lambda scores: scores + 1
-    with pytest.warns(UserWarning, match="activation_fn is not saved; give it again"):
-        ours.save_pretrained(tmp_path / "again")
-    assert isinstance(CrossEncoder(tmp_path / "again").activation_fn, nn.Sigmoid)
 
 
 def test_it_goes_to_other_processes(ours, tiny_matcher):
@@ -375,14 +199,6 @@ def test_what_it_has_not_is_named(ours):
         ours.tokenizer  # noqa: B018
     assert not hasattr(ours, "fit") and ours.cpu() is ours
     assert np.array_equal(deepcopy(ours).predict(PAIRS), ours.predict(PAIRS))
-
-
-def test_foreign_activations_are_not_run(folder, tmp_path):
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    path = copy / "config_sentence_transformers.json"
-    path.write_text(json.dumps({"activation_fn": "os.system"}))
-    with pytest.raises(DataError, match=r"activation 'os\.system' is not one of torch\.nn"):
-        CrossEncoder(copy)
 
 
 def test_our_own_matchers(tiny_matcher, tmp_path, pairs):
