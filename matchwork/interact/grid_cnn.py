@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from matchwork.interact.score_layer import ScoreLayer
+
 CHANNELS = (16, 32)
 POOLED = (4, 8)  # rows x columns, whatever the lengths of the texts
 HIDDEN = 64
@@ -20,7 +22,7 @@ class GridCNN(nn.Module):
         self.first = nn.Conv2d(1, CHANNELS[0], 3, padding=1)
         self.second = nn.Conv2d(CHANNELS[0], CHANNELS[1], 3, padding=1)
         self.hidden = nn.Linear(CHANNELS[1] * POOLED[0] * POOLED[1], HIDDEN)
-        self.output = nn.Linear(HIDDEN, 1)
+        self.output = ScoreLayer(HIDDEN, 1)
 
     def forward(self, table: Tensor, mask: Tensor) -> Tensor:
         """(batch, query, document) to (batch,)."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from matchwork.encode import Encoded, Encoder, TransformerEncoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyMapping, cosine
+from matchwork.interact.score_layer import ScoreLayer
 from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import PairBatch, Sequences
 
@@ -62,7 +63,7 @@ class CrossEncoder(MatchModel):
         self.dense = nn.Linear(encoder.dim, encoder.dim)
         self.activation = _ACTIVATIONS[config.activation]()
         self.dropout = nn.Dropout(config.dropout)
-        self.output = nn.Linear(encoder.dim, 1)
+        self.output = ScoreLayer(encoder.dim, 1)
 
     def forward(self, batch: PairBatch) -> MatchOutput:
         """Read both texts at once.

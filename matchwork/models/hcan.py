@@ -42,6 +42,7 @@ from matchwork.interact import (
     relevance,
 )
 from matchwork.interact.relevance import Competitors
+from matchwork.interact.score_layer import ScoreLayer
 from matchwork.interact.semantic import Pooling, Salience
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import PairBatch, TokenTable
@@ -319,7 +320,7 @@ def _head(num_features: int, config: HCANConfig, num_layers: int) -> nn.Sequenti
     layers: list[nn.Module] = []
     for width, wider in zip(widths[1:], widths, strict=False):
         layers += [nn.Linear(wider, width), nn.ReLU()]
-    layers.append(nn.Linear(widths[-1], config.num_classes))
+    layers.append(ScoreLayer(widths[-1], config.num_classes))
     for layer in layers:
         if isinstance(layer, nn.Linear):
             nn.init.xavier_uniform_(layer.weight)

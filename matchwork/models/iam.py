@@ -39,6 +39,7 @@ from matchwork.interact import (
     WordWeights,
 )
 from matchwork.interact.interactive_attention import Alignment, MatrixForm
+from matchwork.interact.score_layer import ScoreLayer
 from matchwork.interact.supports import SupportName
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iam_stages import (
@@ -161,7 +162,7 @@ class IAM(MatchModel):
         self.aware = TwoWayStack(width, config.units, dropout=dropout)
         self.from_question = nn.Linear(states, config.hidden, bias=False)
         self.from_answer = nn.Linear(states, config.hidden)
-        self.classes = nn.Linear(config.hidden, 2, bias=False)
+        self.classes = ScoreLayer(config.hidden, 2, bias=False)
         for layer in (self.from_words, self.from_context, self.from_question, self.from_answer):
             small_uniform(layer)
         small_uniform(self.classes)

@@ -36,6 +36,7 @@ from matchwork.interact import (
     same_words,
 )
 from matchwork.interact.neural_tensor import TensorBias
+from matchwork.interact.score_layer import ScoreLayer
 from matchwork.interact.spatial_gru import (
     ENGINES,
     Activation,
@@ -120,7 +121,7 @@ class MatchSRNN(MatchModel):
             self.tensor.initialise(config.tensor_init, config.init)
         self.gru = nn.ParameterDict(_initial_weights(config, channels))
         if config.head == "linear":
-            self.score = nn.Linear(len(self.gru["bias"]) * config.units, 1)
+            self.score = ScoreLayer(len(self.gru["bias"]) * config.units, 1)
             nn.init.uniform_(self.score.weight, -config.output_init, config.output_init)
             nn.init.zeros_(self.score.bias)
 
