@@ -200,17 +200,18 @@ def test_numbers_by_data_set_come_from_their_results(page, models):
 
 
 ADDAX_SWEEPS = {
-    "Sensitivity": ("alpha", "delta", "gamma"),
+    "Sensitivity": ("wikiqa-addax-alpha", "wikiqa-addax-delta", "wikiqa-addax-gamma"),
     "What its training owes to its parts": (
-        "start",
-        "negatives",
-        "scale",
-        "inference",
-        "rate",
-        "together",
-        "cells",
-        "temperature",
+        "wikiqa-addax-start",
+        "wikiqa-addax-negatives",
+        "wikiqa-addax-scale",
+        "wikiqa-addax-inference",
+        "wikiqa-addax-rate",
+        "wikiqa-addax-together",
+        "wikiqa-addax-cells",
+        "wikiqa-addax-temperature",
     ),
+    "Settings when texts are read jointly": ("wikiqa-addax-joint", "trecqa-addax-joint"),
 }
 
 
@@ -218,14 +219,31 @@ ADDAX_SWEEPS = {
 def test_what_dev_says_of_addax_comes_from_its_sweeps(heading):
     found = []
     for name in ADDAX_SWEEPS[heading]:
-        sweep = json.loads((ROOT / f"results/sweeps/wikiqa-addax-{name}.json").read_text())
+        sweep = json.loads((ROOT / f"results/sweeps/{name}.json").read_text())
         assert not sweep["missing"]
         for one in sweep["combinations"]:
             dev = [seed["dev"] for seed in one["per_seed"]]
             keys = ", ".join(f"`{key.partition('.')[2]}`" for key in one["values"])
             values = ", ".join(_written(value) for value in one["values"].values())
             found.append([keys, values, f"{sum(dev) / len(dev):.4f}"])
-    assert tables(ROOT / "docs/models/addax.md")[heading] == found and len(found) >= 9
+    assert tables(ROOT / "docs/models/addax.md")[heading] == found and len(found) >= 8
+
+
+def test_what_each_part_of_addax_is_worth_comes_from_results():
+    def measured(path):
+        return next(iter(json.loads(path.read_text())["measures"].values()))["mean"]
+
+    rows = tables(ROOT / "docs/models/addax.md")["What each part is worth"]
+    for system, *gains in rows:
+        full = ROOT / system.partition("(../../")[2].removesuffix(")")
+        for gain, without in zip(gains, ADDAX_WITHOUT, strict=True):
+            name = re.sub(r"^(addax(-joint|-tuned)?)(-half)?", rf"\1-{without}", full.name)
+            points = 100 * (measured(full) - measured(full.with_name(name)))
+            assert gain == f"{round(points, 1) + 0.0:+.1f}"  # never -0.0
+    assert len(rows) == 10
+
+
+ADDAX_WITHOUT = ("no-mags", "no-highway", "no-denoiser", "attention")
 
 
 def _written(value):
