@@ -61,11 +61,15 @@ class Served:
             for scores, pairs in zip(found, requests, strict=True)
         ]
 
+    def require_explainer(self) -> Matcher:
+        """The matcher that gives explanations; scorers of other kinds are refused."""
+        if self.matcher is None:
+            raise Failure(Kind.INVALID, f"model {self.name!r} gives no explanations")
+        return self.matcher
+
     def explain(self, requests: Requests, wanted: StillWanted) -> list[list[Explanation]]:
         """An explanation of every pair."""
-        matcher, found = self.matcher, []
-        if matcher is None:
-            raise Failure(Kind.INVALID, f"model {self.name!r} gives no explanations")
+        matcher, found = self.require_explainer(), []
         for pairs in requests:
             made = []
             for query, document in pairs:

@@ -69,6 +69,21 @@ def test_spans_of_cohere_are_those_of_the_explanation(server, matcher, question)
     assert "relevant_spans" not in off["results"][0]
 
 
+def test_spans_that_a_scorer_has_not_are_refused_before_it_ranks(server):
+    def batches() -> list[str]:
+        page = server.get("/metrics").text.splitlines()
+        return [line for line in page if line.startswith("matchwork_batch_pairs_count")]
+
+    before = batches()
+    body = {"model": "bm25", "query": "a", "documents": ["a", "b"], "relevant_spans": {}}
+    answer = server.post("/v2/rerank", body)
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"message": "model 'bm25' gives no explanations"},
+    )
+    assert batches() == before
+
+
 def test_cohere_cuts_documents_on_request(server, matcher):
     documents = ["fox", "fox whale whale whale"]
     body = {"model": "bag", "query": "whale fox", "documents": documents}

@@ -14,7 +14,8 @@ from pydantic import BaseModel, Field
 from matchwork.serve.failures import Kind
 from matchwork.serve.protocols.base import TRUNCATION_HEADER, StrictRoute, Style, Wire
 from matchwork.serve.served import Served
-from matchwork.serve.service import Line, Service
+from matchwork.serve.service import Service
+from matchwork.types import TextPair
 
 PATH = "/v2/rerank"
 _BAD = 400
@@ -107,13 +108,17 @@ def routes(service: Service) -> APIRouter:
         """Rank documents as Cohere's API does."""
         served = service.find(request.model)
         service.check(request.query, request.documents)
+        options = _wanted_spans(request)
+        if options is not None:
+            served.require_explainer()  # before anything is ranked
         documents = request.documents
         if request.max_tokens_per_doc is not None:
             documents = await to_thread(served.shorten, documents, request.max_tokens_per_doc)
         ranking, answer = await service.rank(served, request.query, documents)
         lines = service.keep(ranking, request.top_n)
         cut = answer.cut
-        spans = await _spans(service, served, request, documents, lines)
+        pairs = [(request.query, documents[line.place]) for line in lines]
+        spans = await _spans(service, served, pairs, options)
         response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
         return CohereResponse(
             id=str(uuid4()),
@@ -129,17 +134,16 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
+def _wanted_spans(request: CohereRequest) -> SpanOptions | None:
+    options = request.relevant_spans
+    return None if options is None or options.mode in _WITHOUT_SPANS else options
+
+
 async def _spans(
-    service: Service,
-    served: Served,
-    request: CohereRequest,
-    documents: Sequence[str],
-    lines: Sequence[Line],
+    service: Service, served: Served, pairs: Sequence[TextPair], wanted: SpanOptions | None
 ) -> Sequence[list[RelevantSpan] | None]:
-    wanted = request.relevant_spans
-    if wanted is None or wanted.mode in _WITHOUT_SPANS or not lines:
-        return [None] * len(lines)
-    pairs = [(request.query, documents[line.place]) for line in lines]
+    if wanted is None or not pairs:
+        return [None] * len(pairs)
     return [
         [
             RelevantSpan(start=span.start, end=span.end, score=span.score)
