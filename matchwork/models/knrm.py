@@ -80,6 +80,7 @@ class KNRM(MatchModel):
             for centre, width in zip(self.centres, self.widths, strict=True)
         ]
         logs = torch.log1p(torch.stack(counts, dim=-1))
+        # No matrix product, which autocast would round.
         by_word = (logs * gates.unsqueeze(-1) * self.score.weight[0]).sum(dim=-1)
         scores = by_word.sum(dim=1) + self.score.bias
         evidence: dict[str, Evidence] = {

@@ -229,6 +229,9 @@ def test_what_dev_says_of_addax_comes_from_its_sweeps(heading):
     assert tables(ROOT / "docs/models/addax.md")[heading] == found and len(found) >= 8
 
 
+ADDAX_WITHOUT = ("no-mags", "no-highway", "no-denoiser", "attention")
+
+
 def test_what_each_part_of_addax_is_worth_comes_from_results():
     def measured(path):
         return next(iter(json.loads(path.read_text())["measures"].values()))["mean"]
@@ -241,9 +244,6 @@ def test_what_each_part_of_addax_is_worth_comes_from_results():
             points = 100 * (measured(full) - measured(full.with_name(name)))
             assert gain == f"{round(points, 1) + 0.0:+.1f}"  # never -0.0
     assert len(rows) == 10
-
-
-ADDAX_WITHOUT = ("no-mags", "no-highway", "no-denoiser", "attention")
 
 
 def _written(value):
