@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from matchwork.explain.drawing import Chart
 
-COLUMN = 4  # pixels: a value of a code needs no label
+COLUMN = 3  # pixels: a value of a code needs no label, and three panels must fit on a page
 _HEADINGS = {"before": "before", "codes": "code", "after": "restored"}
 
 

@@ -1,6 +1,8 @@
 """Charts to Vega-Lite, SVG, PNG and live HTML through vl-convert: no browser, no network."""
 
 import json
+import re
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # altair takes most of a second to import
@@ -16,6 +18,8 @@ if TYPE_CHECKING:  # altair takes most of a second to import
     )
 
 FONT = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+# What others refer to in a drawing: colours of legends, edges of panels.
+_IDS = re.compile(r'(?<= id=")(?=(?:gradient_|clip)\d)|(?<="url\(#)(?=(?:gradient_|clip)\d)')
 # Inherited from the page, so that charts follow its light or dark colours.
 INK = "currentColor"
 _CONFIG: dict[str, Any] = {
@@ -49,10 +53,16 @@ def to_vega_lite(chart: "Chart") -> dict[str, Any]:
 
 
 def to_svg(chart: "Chart") -> str:
-    """An `<svg>` element without scripts, in the colours of the page around it."""
+    """An `<svg>` element without scripts, in the colours of the page around it.
+
+    Its ids are its own: a page may hold other drawings, whose colours legends would take.
+    """
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(to_vega_lite(chart), vl_version=_version()))
+    spec = to_vega_lite(chart)
+    own = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=6).hexdigest()
+    drawing = str(vl_convert.vegalite_to_svg(spec, vl_version=_version()))
+    return _IDS.sub(f"drawing-{own}-", drawing)
 
 
 def to_png(chart: "Chart", scale: float = 2.0) -> bytes:
