@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
-from matchwork.encode import TransformerConfig, TransformerEncoder, plain_forward
+from matchwork.encode import TransformerConfig, TransformerEncoder
+from matchwork.kernels import plain_forward
 from matchwork.models import ADDAX, AddaxConfig, CrossEncoder, CrossEncoderConfig, MatchModel
 from matchwork.text import PairBatch, Sequences
 

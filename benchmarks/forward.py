@@ -6,7 +6,7 @@ from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
 from benchmarks.workload import DIM, matcher
 from matchwork.encode import Encoded
-from matchwork.models.iasm import IASM
+from matchwork.models.iasm.model import IASM
 
 QUERY, DOCUMENT = 20, 200  # words
 PROMISE = Target("ratio", "most", round(1 / 0.6, 2))  # 60 % of the speed of the products

@@ -6,8 +6,8 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from matchwork.encode import Encoded
-from matchwork.encode.recurrent import BiLSTM
 from matchwork.models import HCAN
+from matchwork.models.hcan.recurrent import BiLSTM
 
 
 class PlainHCAN(nn.Module):

@@ -17,9 +17,9 @@ from benchmarks.as_file import run_as_file
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
-from matchwork.encode.language_model import LanguageModel
-from matchwork.encode.two_way import TwoWayStack, with_end
 from matchwork.models import IAM, IAMConfig
+from matchwork.models.iam.language_model import LanguageModel
+from matchwork.models.iam.two_way import TwoWayStack, with_end
 
 BATCH, DIM, VOCABULARY, CLASSES = 50, 100, 20_000, 5_000
 ANSWERS = {"texts of similar length": (26, 32), "texts of any length": (5, 60)}

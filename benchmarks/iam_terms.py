@@ -8,7 +8,8 @@ import sys
 import torch
 
 from matchwork.encode import Encoded
-from matchwork.interact import InteractiveAttention, TfIdf, WordBag
+from matchwork.models.iam.interactive_attention import InteractiveAttention
+from matchwork.models.iam.tf_idf import TfIdf, WordBag
 
 BATCH, LENGTH, DIM = 50, 30, 100
 

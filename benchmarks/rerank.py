@@ -27,7 +27,7 @@ from benchmarks.rerank_model import STEPS, make_cross_encoder
 from benchmarks.workload import lengths
 from matchwork.data import Dataset, load, toy
 from matchwork.errors import MatchworkError
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 from matchwork.types import TextPair
 
 QUERY, SECOND_QUERY = "how are glacier caves formed ?", "who wrote the first novel in english ?"

@@ -6,7 +6,7 @@ import torch
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
 from benchmarks.workload import matcher, texts
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 from matchwork.text import PairBatch, Sequences, batches_by_length
 from matchwork.types import Scores, TextPair
 

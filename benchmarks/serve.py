@@ -22,7 +22,7 @@ from benchmarks.load import PATH, Load, Service, serving
 from benchmarks.report import THREADS
 from benchmarks.serve_limits import overload, soak
 from benchmarks.workload import matcher, texts
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 CLIENTS = (1, 8, 32)
 FEW, MANY = 3, 100  # candidates of a request

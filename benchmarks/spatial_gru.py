@@ -15,7 +15,7 @@ from benchmarks import spatial_peer
 from benchmarks.as_file import CORES, options, read, tell, threads
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
-from matchwork.interact.spatial_gru import ENGINES, SpatialWeights, corner_states, spatial_gru
+from matchwork.kernels.spatial_gru import ENGINES, SpatialWeights, corner_states, spatial_gru
 
 BATCH, UNITS, CHANNELS = 128, 10, 10
 SIDES = (20, 40)  # words of both texts

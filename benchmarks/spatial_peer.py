@@ -17,7 +17,7 @@ from types import ModuleType
 
 from torch import nn
 
-from matchwork.interact.spatial_gru import SpatialWeights
+from matchwork.kernels.spatial_gru import SpatialWeights
 
 ARCHIVE = "matchzoo-py"
 VERSION = "1.1.1"

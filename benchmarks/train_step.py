@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 from matchwork.train import LOSSES, SAMPLERS, TrainConfig, TrainingSet
 from matchwork.train.loader import EpochLoader, TrainBatch
 

@@ -6,8 +6,8 @@ import torch
 
 from matchwork.data import Split
 from matchwork.encode import WordEmbedding
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
 
 DIM = 100

@@ -1,7 +1,8 @@
 """Why did this document match? The word pairs behind a score, as text, HTML and a picture."""
 
-from matchwork import MODELS, Matcher, WordEmbedding, WordTokenizer, explain, toy, train
+from matchwork import MODELS, WordEmbedding, WordTokenizer, explain, toy, train
 from matchwork.explain import save
+from matchwork.matcher import Matcher
 
 
 def main() -> None:

@@ -4,8 +4,9 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from matchwork import BM25, MODELS, Matcher, WordEmbedding, WordTokenizer, toy, train
-from matchwork.compat.langchain import MatchworkRerank
+from matchwork import BM25, MODELS, WordEmbedding, WordTokenizer, toy, train
+from matchwork.integrations.langchain import MatchworkRerank
+from matchwork.matcher import Matcher
 
 DATA = toy()
 TEXTS = [text for split in DATA.splits.values() for text in split.documents.values()]

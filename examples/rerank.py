@@ -1,6 +1,7 @@
 """Two stages: BM25 finds documents, a matcher re-ranks them, both scores are fused."""
 
-from matchwork import BM25, MODELS, Matcher, Pipeline, WordEmbedding, WordTokenizer, toy, train
+from matchwork import BM25, MODELS, Pipeline, WordEmbedding, WordTokenizer, toy, train
+from matchwork.matcher import Matcher
 
 
 def main() -> None:

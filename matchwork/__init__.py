@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matchwork.evaluate import compare as compare
     from matchwork.evaluate import evaluate as evaluate
     from matchwork.explain import explain as explain
+    from matchwork.matcher.matcher import Matcher as Matcher
     from matchwork.models import MODELS as MODELS
     from matchwork.models import MatchModel as MatchModel
     from matchwork.rank import BM25 as BM25
-    from matchwork.rank import Matcher as Matcher
     from matchwork.rank import Pipeline as Pipeline
     from matchwork.rank import rank as rank
     from matchwork.rank import rank_all as rank_all
@@ -38,7 +38,7 @@ _HOMES = {
     "Document": "matchwork.types",
     "MODELS": "matchwork.models",
     "MatchModel": "matchwork.models",
-    "Matcher": "matchwork.rank",
+    "Matcher": "matchwork.matcher",
     "Pipeline": "matchwork.rank",
     "Scorer": "matchwork.types",
     "Split": "matchwork.data",

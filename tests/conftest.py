@@ -12,8 +12,8 @@ from hypothesis import settings
 from tiny_transformers import save_transformer, tiny_encoder
 
 from matchwork.encode import Encoder, WordEmbedding
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS, MatchModel
-from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=60)

@@ -11,7 +11,7 @@ from matchwork.packages import absent
 SEARCH = """
 import sys
 from matchwork.rank import BM25
-from matchwork.data.check.ranking import Search
+from matchwork.audit.ranking import Search
 from matchwork.analyse.overlap import _splitter
 BM25.fit({"a": "red fox", "b": "blue whale"}).search(["fox"], top_k=1)
 Search({"a": "red fox", "b": "blue whale"})

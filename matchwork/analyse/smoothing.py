@@ -23,7 +23,7 @@ from torch import Tensor
 from matchwork.data import Split
 from matchwork.errors import ConfigError, DataError
 from matchwork.interact import Interaction
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 from matchwork.rank.ranking import Progress
 from matchwork.types import TextPair
 

@@ -20,8 +20,8 @@ from matchwork.cli.scorers import is_bm25, open_matcher
 from matchwork.data import Split
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import Evaluation
-from matchwork.rank import Matcher
-from matchwork.rank.measured import MeasuredSplit
+from matchwork.matcher import Matcher
+from matchwork.matcher.measured import MeasuredSplit
 
 NUM_UNTRAINED = 3  # copies with fresh weights beside each trained matcher
 Systems: TypeAlias = Mapping[str, Matcher | None]

@@ -23,8 +23,8 @@ from matchwork.cli.options import (
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from matchwork.audit import Finding, Report
     from matchwork.data import CatalogueEntry, Dataset, LabelledPair, Split
-    from matchwork.data.check import Finding, Report
 
 _NARROW = {"task, splits": 23}
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -125,7 +125,7 @@ def check_set(
     json: Json = False,
 ) -> None:
     """Audit a data set before training on it: labels, duplicates, leaks, order, BM25."""
-    from matchwork.data.check import check
+    from matchwork.audit import check
 
     dataset = _load(name, split, data_root, option, columns)
     with show.working("checking") as say:

@@ -10,6 +10,7 @@ from matchwork.cli.evaluate import describe_evaluation
 from matchwork.cli.progress import scoring
 from matchwork.cli.scorers import is_bm25, open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
+from matchwork.data.classes import check_classes
 from matchwork.errors import ConfigError
 from matchwork.evaluate import (
     Comparison,
@@ -19,11 +20,10 @@ from matchwork.evaluate import (
     compare_all,
     task_of,
 )
-from matchwork.rank import Matcher
-from matchwork.rank.classes import check_classes
-from matchwork.rank.measured import MeasuredSplit
+from matchwork.matcher import Matcher
+from matchwork.matcher.measured import MeasuredSplit
+from matchwork.matcher.precision import Precision
 from matchwork.rank.pipeline import fuse
-from matchwork.rank.precision import Precision
 from matchwork.types import Run, Task
 
 BASELINE = "BM25"

@@ -18,7 +18,7 @@ from matchwork.errors import ConfigError
 if TYPE_CHECKING:
     from matchwork.cli.progress import Advance
     from matchwork.data import PairRow
-    from matchwork.rank import Matcher
+    from matchwork.matcher import Matcher
     from matchwork.types import TextPair
 
 EXAMPLES = examples(

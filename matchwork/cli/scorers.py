@@ -8,8 +8,9 @@ from matchwork.cli import show
 from matchwork.errors import DataError
 
 if TYPE_CHECKING:
-    from matchwork.rank import BM25, Matcher
-    from matchwork.rank.precision import Precision
+    from matchwork.matcher import Matcher
+    from matchwork.matcher.precision import Precision
+    from matchwork.rank import BM25
 
 BM25_NAME = "bm25"
 
@@ -24,7 +25,7 @@ def open_matcher(name: str, precision: "Precision" = "32") -> "Matcher":
     with show.working(f"opening {name}"):
         import torch
 
-        from matchwork.rank import Matcher
+        from matchwork.matcher import Matcher
 
         opened = Matcher.load(name) if _is_own(name) else Matcher.pretrained(name)
         if torch.cuda.is_available() and precision != "int8":
@@ -39,7 +40,7 @@ def _is_own(name: str) -> bool:
     """
     from matchwork.encode.model_folder import PACKAGED
     from matchwork.files import read_json
-    from matchwork.rank.pretrained import COSINE, MAXSIM
+    from matchwork.matcher.pretrained import COSINE, MAXSIM
 
     folder = Path(name)
     if not folder.is_dir():

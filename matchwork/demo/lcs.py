@@ -19,8 +19,8 @@ from matchwork.demo.folder import DemoFolder
 from matchwork.demo.lcs_figures import LCSFigures, LCSGrid, lcs_figures, lcs_grids
 from matchwork.encode import WordEmbedding
 from matchwork.experiment import Observer
+from matchwork.matcher import Matcher
 from matchwork.models import MatchSRNN, MatchSRNNConfig
-from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
 from matchwork.train.api import train
 

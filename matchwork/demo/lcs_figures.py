@@ -9,8 +9,8 @@ import numpy.typing as npt
 from matchwork.data import Split
 from matchwork.data.lcs import lcs_table
 from matchwork.evaluate import evaluate_regression
-from matchwork.interact.matching_path import STEPS, PathCell, matching_path
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
+from matchwork.models.match_srnn.matching_path import STEPS, PathCell, matching_path
 from matchwork.types import TextPair
 
 Grid = npt.NDArray[np.float64]

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from matchwork.data import Split
 from matchwork.encode import WordEmbedding, WordEmbeddingConfig, learn_vectors
+from matchwork.matcher import Matcher
 from matchwork.models import KNRM, KNRMConfig
-from matchwork.rank import Matcher
 from matchwork.text import CorpusStatistics, WordTokenizer, WordTokenizerConfig
 from matchwork.train import TrainConfig
 

@@ -12,7 +12,8 @@ from matchwork.demo.report import write_demo_report
 from matchwork.evaluate import Comparison, Evaluation, compare_all, evaluate
 from matchwork.experiment import Observer
 from matchwork.explain import Explanation, explain, save
-from matchwork.rank import BM25, Calibration, Matcher, Pipeline, rank_all
+from matchwork.matcher import Matcher
+from matchwork.rank import BM25, Calibration, Pipeline, rank_all
 from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train import TrainingSet, fit
 from matchwork.types import Ranked, Run, Scorer

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from matchwork.config import later
-from matchwork.encode import plain_forward
 from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
-from matchwork.encode.by_length import distinct_rows, in_passes
 from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
+from matchwork.kernels import plain_forward
+from matchwork.kernels.by_length import distinct_rows, in_passes
 from matchwork.text import Sequences
 
 # Multiplications done while one more pass is started, or one more span of rows (plain_forward).

@@ -13,7 +13,7 @@ from matchwork.data.partition import share_of
 from matchwork.errors import ConfigError
 from matchwork.evaluate import Evaluation
 from matchwork.experiment.data_sections import MAIN, ConditionSection
-from matchwork.rank.measured import MeasuredSplit
+from matchwork.matcher.measured import MeasuredSplit
 from matchwork.rank.rm3 import RM3, rm3_run
 from matchwork.types import Run
 

@@ -9,8 +9,8 @@ from matchwork.errors import ConfigError
 from matchwork.experiment.text_sections import TextSection, VectorsSection
 from matchwork.experiment.vector_files import find_links
 from matchwork.models.base import MODELS, ModelEntry
-from matchwork.text import LinkedWords, Tokenizer, WordTokenizer
-from matchwork.text.word_links import require_whole_words
+from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
+from matchwork.text import Tokenizer, WordTokenizer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ import torch
 
 from matchwork.config import to_table
 from matchwork.data import CATALOGUE, Dataset, Split, load
+from matchwork.data.classes import check_classes
 from matchwork.data.partition import share_of
 from matchwork.encode import Encoder
 from matchwork.evaluate import REGRESSION, class_measures, task_of
@@ -17,12 +18,12 @@ from matchwork.experiment.condition import Condition
 from matchwork.experiment.data_sections import MAIN, DataSection
 from matchwork.experiment.encoders import make_encoder
 from matchwork.experiment.recipe import Recipe, check_measures
-from matchwork.interact import WordLinks
-from matchwork.models import MODELS
-from matchwork.rank.classes import check_classes
-from matchwork.rank.matcher import Matcher, length_limits
-from matchwork.text import CorpusStatistics, LinkedWords, Tokenizer, WordTokenizer
-from matchwork.text.wordnet import require_wordnet
+from matchwork.matcher.matcher import Matcher, length_limits
+from matchwork.models import IASM, MODELS
+from matchwork.models.iasm.linked_words import LinkedWords
+from matchwork.models.iasm.word_links import WordLinks
+from matchwork.models.iasm.wordnet import require_wordnet
+from matchwork.text import CorpusStatistics, Tokenizer, WordTokenizer
 from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import SAMPLERS
 
@@ -71,6 +72,7 @@ class Prepared:
         model = entry.model(recipe.model, deepcopy(self.encoder))
         if self.links is not None:
             assert isinstance(self.tokenizer, WordTokenizer)  # else there were no links
+            assert isinstance(model, IASM)
             model.link_words(WordLinks.from_words(self.links, self.tokenizer))
         return Matcher(
             self.tokenizer,

@@ -14,7 +14,7 @@ from matchwork.experiment.observer import Observer
 from matchwork.experiment.prepare import Prepared
 from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.files import write_json
-from matchwork.rank.matcher import Matcher
+from matchwork.matcher.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train.fitting import FitResult, fit
 from matchwork.train.stage_file import stage_cache

@@ -16,7 +16,7 @@ from matchwork.registry import did_you_mean
 
 if TYPE_CHECKING:  # reports are written without a matcher, hence without waiting for torch
     from matchwork.explain.spans import Span
-    from matchwork.rank.matcher import Matcher
+    from matchwork.matcher.matcher import Matcher
     from matchwork.text import Token
 
 Side: TypeAlias = Literal["query", "document"]

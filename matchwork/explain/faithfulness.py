@@ -21,7 +21,7 @@ from matchwork.ordering import order
 from matchwork.types import TextPair
 
 if TYPE_CHECKING:
-    from matchwork.rank.matcher import Matcher
+    from matchwork.matcher.matcher import Matcher
 
 Kind: TypeAlias = Literal["deletion", "insertion"]
 KINDS: tuple[Kind, Kind] = ("deletion", "insertion")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from matchwork.explain.explanation import Explanation, WordPair
 
 if TYPE_CHECKING:
-    from matchwork.interact.matching_path import PathCell
+    from matchwork.models.match_srnn.matching_path import PathCell
 
 Rule: TypeAlias = Literal["gates", "merged"]
 GATES = ("gate_left", "gate_top", "gate_diagonal", "gate_input")
@@ -87,7 +87,7 @@ def matching_paths(explanation: Explanation) -> list[MatchingPath]:
 
 def _path(explanation: Explanation, names: list[str], rule: Rule, reverse: bool) -> MatchingPath:
     # Only here: most explanations have no path, and do not wait for torch.
-    from matchwork.interact.matching_path import matching_path
+    from matchwork.models.match_srnn.matching_path import matching_path
 
     tables = [explanation.tables[name] for name in names]
     if rule == "gates":

@@ -3,14 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
 from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, PhraseWeights, WordLinks
+from matchwork.interact import Evidence
 from matchwork.models.stage import Stage, StageConfig
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
@@ -75,6 +74,15 @@ FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
 """How transformers are tuned, whatever stands on them."""
 
 
+@runtime_checkable
+class PartlyFrozen(Protocol):
+    """A module of which training never changes every entry, such as a table of fixed vectors."""
+
+    def frozen_names(self) -> set[str]:
+        """Names of the entries of its state that stay as they are."""
+        ...
+
+
 class MatchModel(nn.Module, ABC):
     """Two encoded texts in, one score out. Subclass this, never another model.
 
@@ -109,13 +117,9 @@ class MatchModel(nn.Module, ABC):
         return {
             f"{place}.{name}"
             for place, part in self.named_modules()
-            if isinstance(part, Encoder | PhraseWeights | WordLinks)
+            if part is not self and isinstance(part, PartlyFrozen)
             for name in part.frozen_names()
         }
-
-    def link_words(self, links: WordLinks) -> None:
-        """Use external links between words; models that can, override this."""
-        raise ConfigError(f"{type(self).__name__} cannot use word links")
 
     def stages(self) -> Sequence[Stage]:
         """Parts that are trained before the whole, in order, those of `config.stage_configs`."""

@@ -8,8 +8,8 @@ from matchwork.errors import ConfigError, DataError
 from matchwork.files import read_json
 
 if TYPE_CHECKING:
-    from matchwork.rank import Matcher
-    from matchwork.rank.precision import Precision
+    from matchwork.matcher import Matcher
+    from matchwork.matcher.precision import Precision
     from matchwork.serve.served import Served
 
 BM25_NAME = "bm25"
@@ -65,7 +65,7 @@ def _is_bm25_folder(folder: Path) -> bool:
 def _open_matcher(source: Source, device: str, precision: "Precision") -> "Matcher":
     import torch
 
-    from matchwork.rank import Matcher
+    from matchwork.matcher import Matcher
 
     matcher = Matcher.pretrained(source.place)
     if precision == "int8" and not matcher.is_transformer:

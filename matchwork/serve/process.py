@@ -26,7 +26,7 @@ from matchwork.serve.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from matchwork.rank.precision import Precision
+    from matchwork.matcher.precision import Precision
 
 _BACKLOG = 2048
 _KEEP_ALIVE = 75  # seconds; longer than most clients keep a connection, so that they close it

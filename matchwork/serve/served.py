@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
-from matchwork.rank import BM25, Matcher
-from matchwork.rank.matcher import Truncation
-from matchwork.rank.pair_rows import PairRows
+from matchwork.matcher import Matcher
+from matchwork.matcher.matcher import Truncation
+from matchwork.matcher.pair_rows import PairRows
+from matchwork.rank import BM25
 from matchwork.rank.relevance import relevance
 from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.failures import Failure, Kind

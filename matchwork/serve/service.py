@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from matchwork.explain import Explanation
+from matchwork.matcher.matcher import Truncation
 from matchwork.ordering import order
-from matchwork.rank.matcher import Truncation
 from matchwork.registry import did_you_mean
 from matchwork.serve.batching import Batcher
 from matchwork.serve.collection import Collection, Hit

@@ -4,14 +4,12 @@ from matchwork.text.batch import PairBatch, Sequences, TokenTable, batches_by_le
 from matchwork.text.statistics import CorpusStatistics
 from matchwork.text.tokenizer import Token, Tokenizer, WordTokenizer, WordTokenizerConfig
 from matchwork.text.vocabulary import PAD, UNKNOWN, Vocabulary, WordClass, word_hash
-from matchwork.text.word_links import LinkedWords
 from matchwork.text.word_pieces import WordPieceTokenizer, WordPieceTokenizerConfig
 
 __all__ = [
     "PAD",
     "UNKNOWN",
     "CorpusStatistics",
-    "LinkedWords",
     "PairBatch",
     "Sequences",
     "Token",

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from matchwork.config import build
+from matchwork.data.classes import check_classes
 from matchwork.data.dataset import Dataset
+from matchwork.matcher.matcher import Matcher
+from matchwork.matcher.measured import MeasuredSplit
 from matchwork.models import MatchModel
-from matchwork.rank.classes import check_classes
-from matchwork.rank.matcher import Matcher
-from matchwork.rank.measured import MeasuredSplit
 from matchwork.train.config import TrainConfig
 from matchwork.train.fitting import FitResult, fit
 from matchwork.train.keeper import OnEpoch

@@ -1,10 +1,10 @@
 """What training asks of dev: the measure after every epoch, and the calibration at the end."""
 
 from matchwork.errors import DataError
+from matchwork.matcher.matcher import Matcher
+from matchwork.matcher.measured import MeasuredSplit
 from matchwork.models import MatchModel
 from matchwork.rank.calibration import Calibration, fit_calibration
-from matchwork.rank.matcher import Matcher
-from matchwork.rank.measured import MeasuredSplit
 from matchwork.train.fitting import FitResult
 from matchwork.types import Run
 

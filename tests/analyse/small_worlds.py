@@ -8,8 +8,8 @@ import torch
 from matchwork.data import Split
 from matchwork.encode import WordEmbedding
 from matchwork.evaluate import Evaluation, evaluate
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import Vocabulary, WordTokenizer
 
 MEASURES = ("P@1", "RR", "AP")

@@ -7,7 +7,7 @@ from matchwork.analyse import matching_matrices, smoothing
 from matchwork.analyse.smoothing import untrained, variances
 from matchwork.data import toy
 from matchwork.errors import ConfigError, DataError
-from matchwork.interact import WordLinks
+from matchwork.models.iasm.word_links import WordLinks
 
 TOY = toy()
 TEXTS = TOY["train"].texts

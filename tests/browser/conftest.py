@@ -12,7 +12,7 @@ from server_process import PROGRAM, SLOW, Server, running
 from toy_matchers import train_matchers
 
 from matchwork.data import toy
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 PATIENCE = 10_000  # milliseconds

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from matchwork.explain import explain
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 QUERY = "who wrote hamlet"
 TEXTS = ("shakespeare wrote the play hamlet around 1600", "a hamlet is a small settlement")

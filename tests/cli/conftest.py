@@ -12,8 +12,9 @@ from typer.testing import CliRunner, Result
 from matchwork.cli.main import app
 from matchwork.data import toy
 from matchwork.encode import WordEmbedding
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Calibration, Matcher
+from matchwork.rank import Calibration
 from matchwork.text import WordTokenizer
 
 Call = Callable[..., Result]

@@ -5,8 +5,8 @@ import torch
 
 from matchwork.data import toy
 from matchwork.encode import WordEmbedding
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from matchwork.encode import WordEmbedding
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
 
 QUERY, DOCUMENT = "A B C D E", "F A C G D"

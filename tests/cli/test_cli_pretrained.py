@@ -7,7 +7,7 @@ import sys
 import pytest
 from tiny_sentence_transformers import bi_encoder_folder, cross_encoder_folder
 
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 QUERY = "who wrote hamlet"
 LINES = ["the play was written by shakespeare", "bamboo, almost nothing but bamboo"]

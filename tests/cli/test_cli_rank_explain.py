@@ -3,7 +3,7 @@ import json
 import pytest
 
 from matchwork.explain import json_schema
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 QUERY = "who wrote hamlet"
 LINES = [

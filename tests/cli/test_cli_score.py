@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from matchwork.cli.score_file import open_table
 from matchwork.data import read_pairs, toy
-from matchwork.rank import Matcher, matcher
+from matchwork.matcher import Matcher, matcher
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12)
 

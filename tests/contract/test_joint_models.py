@@ -6,8 +6,8 @@ from tiny_transformers import tiny_encoder
 
 from matchwork.encode import WordEmbedding, WordEmbeddingConfig, load_transformer
 from matchwork.errors import ConfigError
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS, MatchModel
-from matchwork.rank import Matcher
 from matchwork.text import PairBatch, Sequences
 
 QUERIES, DOCUMENTS = [[2, 3, 4], [5], [6, 7]], [[8, 9], [2, 3, 10, 11], [4]]

@@ -11,8 +11,8 @@ from torch import Tensor
 from matchwork.config import to_table
 from matchwork.encode import Encoded
 from matchwork.interact import Codes, Interaction, WordWeights
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS, MatchModel, MatchOutput
-from matchwork.rank import Matcher
 from matchwork.text import PairBatch, Sequences, WordTokenizer
 
 DIM = 8

@@ -15,7 +15,7 @@ from matchwork.demo import LCSDemo, lcs_figures, lcs_grids, run_lcs_demo
 from matchwork.demo import lcs as demo
 from matchwork.demo.lcs_report import figure_rows, path_line
 from matchwork.experiment import Observer, load_recipe
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 ROOT = Path(__file__).parents[2]
 SCALE = 1e-3  # of the states of the hand-set matcher

@@ -10,7 +10,7 @@ from matchwork.cli import demo as command
 from matchwork.data import pydocs
 from matchwork.demo import DemoResult, run, run_demo
 from matchwork.experiment import Observer
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 PACKAGES = ("argparse", "asyncio", "collections", "email", "http", "logging", "unittest", "urllib")
 

@@ -21,7 +21,7 @@ from matchwork.experiment.recipe import (
 )
 from matchwork.experiment.results import by_condition
 from matchwork.models import MODELS, StageConfig
-from matchwork.models.iam_stages import EnergyConfig, LanguageModelConfig
+from matchwork.models.iam.stages import EnergyConfig, LanguageModelConfig
 from matchwork.train import TrainConfig
 
 RECIPES, IAM = "docs/recipes.md", "docs/models/iam.md"
@@ -36,7 +36,7 @@ SETTINGS = {
     (IAM, "[stage.language-model-query], [stage.language-model-document]"): LanguageModelConfig,
     (IAM, "[stage.energy]"): EnergyConfig,
     **{
-        (f"docs/models/{entry.model.__module__.rpartition('.')[2]}.md", "Settings"): (
+        (f"docs/models/{entry.model.__module__.split('.')[2]}.md", "Settings"): (
             entry.model.Config
         )
         for entry in map(MODELS.__getitem__, MODELS)

@@ -10,8 +10,8 @@ from tiny_transformers import bert_tokenizer
 import matchwork as mw
 from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import WordPieceTokenizer, WordPieceTokenizerConfig
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}

@@ -22,8 +22,8 @@ from matchwork.encode import load_transformer
 from matchwork.encode.model_folder import model_folder
 from matchwork.encode.transformer import num_positions
 from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from torch import Tensor
 
 import matchwork as mw
 from matchwork.encode import TransformerEncoder, load_transformer
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import PairBatch, Sequences
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}

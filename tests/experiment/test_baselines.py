@@ -10,7 +10,7 @@ from matchwork.errors import ConfigError
 from matchwork.evaluate import evaluate
 from matchwork.experiment import load_recipe, results_table, run_recipe
 from matchwork.experiment.prepare import prepare
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.rank.rm3 import rm3_run
 

@@ -8,7 +8,8 @@ from matchwork.data import CATALOGUE, CatalogueEntry, read_run, sources, toy, wr
 from matchwork.evaluate import evaluate
 from matchwork.experiment import Observer, load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
-from matchwork.rank import Matcher, rank_all
+from matchwork.matcher import Matcher
+from matchwork.rank import rank_all
 from matchwork.rank.pipeline import choose_weight, fuse
 
 QUICK = ["run.seeds=[3]", "train.max_epochs=2"]

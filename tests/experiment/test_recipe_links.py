@@ -8,7 +8,7 @@ from matchwork.errors import ConfigError, DataError, MatchworkError
 from matchwork.experiment import load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
 from matchwork.experiment.recipe import make_recipe
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 RECIPE = """
 [data]
@@ -133,7 +133,7 @@ def test_wordnet_over_the_vocabulary(linked):
 def test_missing_wordnet_is_noticed_before_any_work(linked, monkeypatch):
     data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(data, "path", [])
-    monkeypatch.setattr("matchwork.text.wordnet.find_spec", lambda name: None)
+    monkeypatch.setattr("matchwork.models.iasm.wordnet.find_spec", lambda name: None)
     monkeypatch.setattr("matchwork.experiment.prepare.load", None)  # reading data would fail
     recipe = load_recipe(linked, ["links.source=wordnet", "links.file=''"])
     with pytest.raises(DataError, match="WordNet's files are not here"):

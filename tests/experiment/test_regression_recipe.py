@@ -10,7 +10,7 @@ from matchwork.data.lcs import lcs
 from matchwork.errors import ConfigError
 from matchwork.experiment.recipe import make_recipe
 from matchwork.experiment.run import run_recipe
-from matchwork.rank.measured import MeasuredSplit
+from matchwork.matcher.measured import MeasuredSplit
 from matchwork.text import WordTokenizer
 from matchwork.train.samples import TrainingSet
 

@@ -12,7 +12,7 @@ from matchwork.data import read_run, toy
 from matchwork.errors import ConfigError, DataError, MatchworkError
 from matchwork.evaluate import CLASSIFICATION, evaluate
 from matchwork.experiment import Observer, load_recipe, prepare, run_recipe
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 from matchwork.train.module import TrainingModule
 
 VARYING = ("wall_seconds", "date", "per_seed")

@@ -7,7 +7,7 @@ import pytest
 from matchwork.errors import ConfigError
 from matchwork.experiment import load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 from matchwork.train.fitting import fit
 
 SHORT = ["run.seeds=[3]", "train.max_epochs=2"]

@@ -7,7 +7,7 @@ from safetensors.numpy import load_file
 from matchwork.data import toy
 from matchwork.errors import ConfigError
 from matchwork.experiment import load_recipe, run_recipe
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 RECIPE = """
 [data]

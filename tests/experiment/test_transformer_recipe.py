@@ -11,7 +11,7 @@ from matchwork.data import toy
 from matchwork.encode import TransformerEncoder
 from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.experiment import load_recipe, run_recipe
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 RECIPE = """
 [data]

@@ -10,8 +10,8 @@ from tiny_transformers import tiny_encoder
 
 from matchwork.encode import Encoder, WordEmbedding
 from matchwork.explain import Explanation, WordWeight
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.rank.calibration import Calibration
 from matchwork.text import WordTokenizer
 from matchwork.text.tokenizer import WordTokenizerConfig

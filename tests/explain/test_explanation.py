@@ -8,8 +8,8 @@ from glacier_pair import DOCUMENT, QUERY
 from matchwork.encode import load_transformer
 from matchwork.errors import DataError, UnknownNameError
 from matchwork.explain import Explanation, WordPair, evidence_title, explain
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 
 
 @pytest.mark.parametrize("name", list(MODELS))

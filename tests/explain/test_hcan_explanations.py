@@ -26,8 +26,8 @@ from matchwork.explain import (
 )
 from matchwork.explain.drawing import to_svg
 from matchwork.explain.highlight import explanation_html
+from matchwork.matcher import Matcher
 from matchwork.models import HCAN, MODELS
-from matchwork.rank import Matcher
 from matchwork.text import PairBatch, Token, WordTokenizer
 
 PAIRS = [(QUERY, DOCUMENT), ("glacier ice", "water by ice"), ("caves", "a partly formed cave")]

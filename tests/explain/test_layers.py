@@ -25,8 +25,8 @@ from matchwork.explain import (
     sum_line,
 )
 from matchwork.explain.drawing import to_svg
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
 from matchwork.train import train
 

@@ -10,8 +10,8 @@ from iasm_reference import Array, CNNWeights, Trace, Weights, iasm
 from torch import Tensor
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
-from matchwork.interact import GridCNN
 from matchwork.models import IASM, MODELS, IASMConfig
+from matchwork.models.iasm.grid_cnn import GridCNN
 
 K = 5
 EXACT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-10}

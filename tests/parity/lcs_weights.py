@@ -8,7 +8,7 @@ With q = [top, left, diagonal, s] the gate logits are `sharpness` times the thre
 import torch
 from torch import Tensor
 
-from matchwork.interact.spatial_gru import SpatialWeights
+from matchwork.kernels.spatial_gru import SpatialWeights
 
 NEVER = -1e4
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from ragged import sides
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
-from matchwork.interact import MagCell, attend, masked_softmax, max_sim
+from matchwork.interact import attend, masked_softmax, max_sim
 from matchwork.models import ADDAX, MODELS
+from matchwork.models.addax.mag_cell import MagCell
 
 SEEDS = st.integers(0, 10**6)
 EXACT = {"rtol": 1e-11, "atol": 1e-11}

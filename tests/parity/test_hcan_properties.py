@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
-from matchwork.encode.levels import Levels
-from matchwork.interact import relevance
 from matchwork.models import HCAN, HCANConfig
+from matchwork.models.hcan.levels import Levels
+from matchwork.models.hcan.relevance import relevance
 from matchwork.text import PairBatch, Sequences
 
 BOTH = pytest.mark.parametrize("preset", PRESETS)

@@ -13,10 +13,10 @@ from tiny_transformers import TEXTS
 
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig, load_transformer
 from matchwork.errors import ConfigError
-from matchwork.interact import TfIdf, WordBag
-from matchwork.interact.interactive_attention import InteractiveAttention
+from matchwork.matcher import Matcher
 from matchwork.models import IAM, IAMConfig
-from matchwork.rank import Matcher
+from matchwork.models.iam.interactive_attention import InteractiveAttention
+from matchwork.models.iam.tf_idf import TfIdf, WordBag
 from matchwork.text import TokenTable
 
 

@@ -12,8 +12,8 @@ from iam_reference import language_model_loss, read
 from iam_setup import DIM, EXACT, WORDS, model, weights_of
 
 from matchwork.errors import ConfigError
-from matchwork.interact import neighbours
-from matchwork.models.iam_stages import EnergyConfig, LanguageModelConfig
+from matchwork.models.iam.energy import neighbours
+from matchwork.models.iam.stages import EnergyConfig, LanguageModelConfig
 from matchwork.models.stage import Stage
 from matchwork.text import TokenTable
 

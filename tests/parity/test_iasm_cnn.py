@@ -21,8 +21,7 @@ from iasm_setup import (
     with_leaves,
 )
 
-from matchwork.interact import GridCNN
-from matchwork.interact.grid_cnn import adaptive_max
+from matchwork.models.iasm.grid_cnn import GridCNN, adaptive_max
 
 SHAPES = [(1, 1), (3, 1), (1, 3), (3, 3), (9, 17), (4, 8), (17, 10), (5, 13), (2, 16)]
 LAYERS = ("first", "second", "hidden", "output")

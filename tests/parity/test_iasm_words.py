@@ -11,10 +11,10 @@ from iasm_setup import CLOSE, EXACT, NAMES, central_difference, reference
 from matchwork.encode import Encoded, WordEmbedding
 from matchwork.encode.word_embedding import hashed_vectors
 from matchwork.errors import ConfigError
-from matchwork.interact import WordLinks
 from matchwork.models import IASM, MODELS
+from matchwork.models.iasm.linked_words import LinkedWords
+from matchwork.models.iasm.word_links import WordLinks
 from matchwork.text import PairBatch, Sequences, WordTokenizer, word_hash
-from matchwork.text.word_links import LinkedWords
 
 DIM = 4
 KNOWN = "the cat sat on a mat dog ran feline"

@@ -9,7 +9,7 @@ from lcs_weights import lcs_weights
 
 from matchwork.data.lcs import lcs_table
 from matchwork.demo import LCSGrid
-from matchwork.interact.spatial_gru import Activation, spatial_gates, spatial_gru
+from matchwork.kernels.spatial_gru import Activation, spatial_gates, spatial_gru
 
 NUM_PAIRS = 4_000
 strings = st.text("ABCD", min_size=1, max_size=12)

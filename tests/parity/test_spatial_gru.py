@@ -7,7 +7,7 @@ import pytest
 import torch
 from spatial_gru_numpy import Array, Weights, spatial_gru
 
-from matchwork.interact import spatial_gru as ours
+from matchwork.kernels import spatial_gru as ours
 
 SIZES = [(3, 4), (1, 5), (4, 1), (1, 1)]
 

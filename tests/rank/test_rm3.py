@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from matchwork.data import Split, load
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import evaluate
+from matchwork.matcher.measured import MeasuredSplit
 from matchwork.rank.bm25 import BM25
-from matchwork.rank.measured import MeasuredSplit
 from matchwork.rank.ranking import rank_all
 from matchwork.rank.rm3 import RM3, RM3Config, rm3_run
 

@@ -14,7 +14,7 @@ from server_process import (
 from toy_matchers import train_matchers
 
 from matchwork.data import toy
-from matchwork.rank import Matcher
+from matchwork.matcher import Matcher
 
 
 @pytest.fixture(scope="session")

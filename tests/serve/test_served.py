@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError, DataError
-from matchwork.rank import BM25, Calibration, Matcher
-from matchwork.rank.matcher import Truncation
+from matchwork.matcher import Matcher
+from matchwork.matcher.matcher import Truncation
+from matchwork.rank import BM25, Calibration
 from matchwork.serve import Settings, create_app
 from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.keys import KeyRing, needs_key, read_keys

@@ -8,8 +8,8 @@ import torch
 
 from matchwork.data import Dataset, toy
 from matchwork.encode import WordEmbedding
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.rank import Matcher
 from matchwork.text import WordTokenizer
 from matchwork.train import TrainConfig, TrainingSet
 

@@ -11,8 +11,8 @@ import torch
 from staged_model import GuessConfig, StagedModel, staged
 
 from matchwork.errors import ConfigError
+from matchwork.matcher import Matcher
 from matchwork.models import MODELS, StageConfig
-from matchwork.rank import Matcher
 from matchwork.text import TokenTable
 from matchwork.train import FitResult, TrainingSet, fit, train
 from matchwork.train.stage_file import StageResult, stage_cache

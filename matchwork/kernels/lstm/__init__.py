@@ -1,0 +1,1 @@
+"""LSTM over whole sequences: fused steps, and Triton kernels on a GPU."""

@@ -1,0 +1,162 @@
+"""The forward kernel of the spatial GRU on a GPU; `triton_tiles` explains its layout."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+import triton
+import triton.language as tl
+
+from matchwork.kernels.spatial_gru.triton_tiles import neighbours, reached, tanh
+
+
+@triton.jit(do_not_specialize=["batch", "rows", "columns"])
+def sweep_forward(
+    scans: tl.tensor,  # (D, B, m, n, c)
+    lengths: tl.tensor,  # (B, 2)
+    reset: tl.tensor,  # this and the next six as in SpatialWeights
+    reset_bias: tl.tensor,
+    gate: tl.tensor,
+    gate_bias: tl.tensor,
+    input: tl.tensor,
+    state: tl.tensor,
+    bias: tl.tensor,
+    states: tl.tensor,  # (D, B, m, n, u): zeros
+    batch: tl.tensor,
+    rows: tl.tensor,
+    columns: tl.tensor,
+    CHANNELS: tl.constexpr,
+    GATES: tl.constexpr,
+    RESET: tl.constexpr,
+    TANH: tl.constexpr,
+    UNITS: tl.constexpr,
+    WIDE: tl.constexpr,
+    REACH: tl.constexpr,
+    CELLS: tl.constexpr,
+    RESIDENT: tl.constexpr,
+) -> None:
+    """Fill `states` inside the true rectangle."""
+    program = tl.program_id(0)
+    direction, item = program // batch, program % batch
+    height = tl.minimum(tl.load(lengths + item * 2), rows).to(tl.int32)
+    width = tl.minimum(tl.load(lengths + item * 2 + 1), columns).to(tl.int32)
+    scans += program.to(tl.int64) * rows * columns * CHANNELS
+    states += program.to(tl.int64) * rows * columns * UNITS
+    AROUND: tl.constexpr = 3 * UNITS + CHANNELS
+    PART: tl.constexpr = REACH if RESIDENT else 16
+    if RESET:
+        reset += direction * 3 * GATES * AROUND
+        reset_bias += direction * 3 * GATES
+
+    reach, mix, unit = tl.arange(0, REACH), tl.arange(0, 4 * WIDE), tl.arange(0, WIDE)
+    own = (tl.arange(0, 4) == 0)[None, None, :]
+    # The last one stands for those past it, a shared gate for all; a candidate lies on every side.
+    to_gate = direction * 4 * GATES + mix % 4 * GATES + tl.minimum(mix // 4, GATES - 1)
+    to_unit = direction * UNITS + tl.minimum(mix // 4, UNITS - 1)
+    gate_bias, bias = tl.load(gate_bias + to_gate)[None, :], tl.load(bias + to_unit)[None, :]
+    gate += to_gate * AROUND
+    input += to_unit * CHANNELS
+    state += to_unit * 3 * UNITS
+    scan_gate = _weights(gate + 3 * UNITS, 0, 16, CHANNELS, 0)
+    near_gate = _weights(gate, 0, REACH, 3 * UNITS, UNITS)
+    scan_content = _weights(input, 0, 16, CHANNELS, 0)
+    near_content = _weights(state, 0, REACH, 3 * UNITS, 0)
+    if RESET:
+        all_lines = reset + _resets(reach, UNITS, GATES) * AROUND
+        scan_reset = _weights(all_lines + 3 * UNITS, 0, 16, CHANNELS, 0)
+        near_reset = _weights(all_lines, 0, REACH, 3 * UNITS, UNITS)
+
+    k, start = 0, 0
+    diagonals = tl.where(tl.minimum(height, width) > 0, height + width - 1, 0)
+    while k < diagonals:
+        last = tl.minimum(height - 1, k)
+        row = start + tl.arange(0, CELLS)
+        column, live = k - row, row <= last
+        cell = row * columns + column
+        near = reached(states, row, column, live, columns, reach, UNITS)
+        sides = neighbours(states, row, column, live, columns, mix % 4, mix // 4, UNITS)
+
+        gates = tl.zeros((CELLS, 4 * WIDE), tl.float32) + gate_bias
+        content = tl.zeros((CELLS, 4 * WIDE), tl.float32) + bias
+        for first in range(0, CHANNELS, 16):
+            s = _inputs(scans, cell, live, first, CHANNELS)
+            gates = _add(gates, s, scan_gate, gate + 3 * UNITS, first, CHANNELS, 0, RESIDENT)
+            content = _add(content, s, scan_content, input, first, CHANNELS, 0, RESIDENT)
+        for first in range(0, REACH, PART):
+            part = first + tl.arange(0, PART)
+            h = reached(states, row, column, live, columns, part, UNITS)
+            gates = _add(gates, h, near_gate, gate, first, 3 * UNITS, UNITS, RESIDENT)
+            if RESET:
+                to = _resets(part, UNITS, GATES)
+                lines = reset + to * AROUND
+                r = tl.zeros((CELLS, PART), tl.float32) + tl.load(reset_bias + to)[None, :]
+                for channel in range(0, CHANNELS, 16):
+                    s = _inputs(scans, cell, live, channel, CHANNELS)
+                    r = _add(r, s, scan_reset, lines + 3 * UNITS, channel, CHANNELS, 0, RESIDENT)
+                r = _add(r, near, near_reset, lines, 0, 3 * UNITS, UNITS, RESIDENT)
+                h *= tl.sigmoid(r)
+            content = _add(content, h, near_content, state, first, 3 * UNITS, 0, RESIDENT)
+
+        content = tl.max(tl.reshape(content, (CELLS, WIDE, 4)), axis=2)  # they are all the same
+        if TANH:
+            content = tanh(content)
+        gates = tl.reshape(gates, (CELLS, WIDE, 4))
+        gates = tl.exp(gates - tl.max(gates, axis=2)[:, :, None])
+        values = tl.where(own, content[:, :, None], tl.reshape(sides, (CELLS, WIDE, 4)))
+        mixture = tl.sum(gates * values, axis=2)
+        here = states + (cell * UNITS)[:, None] + unit[None, :]
+        real = live[:, None] & (unit < UNITS)[None, :]
+        tl.store(here, mixture / tl.sum(gates, axis=2), mask=real)
+        tl.debug_barrier()
+        start += CELLS
+        if start > last:
+            k += 1
+            start = tl.maximum(0, k - width + 1)
+
+
+@triton.jit
+def _inputs(
+    scans: tl.tensor, cell: tl.tensor, live: tl.tensor, first: tl.tensor, CHANNELS: tl.constexpr
+) -> tl.tensor:
+    """Sixteen channels of the cells' inputs."""
+    channel = first + tl.arange(0, 16)
+    real = live[:, None] & (channel < CHANNELS)[None, :]
+    return tl.load(scans + (cell * CHANNELS)[:, None] + channel[None, :], mask=real, other=0.0)
+
+
+@triton.jit
+def _resets(reach: tl.tensor, UNITS: tl.constexpr, GATES: tl.constexpr) -> tl.tensor:
+    """Which reset gate belongs to each unit of the neighbours; past the real ones any."""
+    return tl.minimum(reach // UNITS, 2) * GATES + tl.minimum(reach % UNITS, GATES - 1)
+
+
+@triton.jit
+def _weights(
+    lines: tl.tensor,
+    first: tl.tensor,
+    LENGTH: tl.constexpr,
+    END: tl.constexpr,
+    SWAP: tl.constexpr,
+) -> tl.tensor:
+    """From `LENGTH` features to the outputs whose lines these are; zeros from `END` on.
+
+    The columns of gates are top, left, diagonal: `SWAP` units make them left, top, diagonal.
+    """
+    feature = first + tl.arange(0, LENGTH)
+    turn = tl.where(feature < SWAP, SWAP, tl.where(feature < 2 * SWAP, -SWAP, 0))
+    place = lines[None, :] + (feature + turn)[:, None]
+    return tl.load(place, mask=(feature < END)[:, None], other=0.0)
+
+
+@triton.jit
+def _add(
+    total: tl.tensor,
+    values: tl.tensor,
+    held: tl.tensor,
+    lines: tl.tensor,
+    first: tl.tensor,
+    END: tl.constexpr,
+    SWAP: tl.constexpr,
+    RESIDENT: tl.constexpr,
+) -> tl.tensor:
+    """Add to `total` the product of features and weights, which are `held` or else read now."""
+    weights = held if RESIDENT else _weights(lines, first, values.shape[1], END, SWAP)
+    return tl.dot(values, weights, total, input_precision="tf32x3")

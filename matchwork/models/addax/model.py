@@ -1,0 +1,268 @@
+"""ADDAX: gated cross attention between contextual tokens, hashed documents, MaxSim.
+
+Li, Li, Guo, Adaptive Feature Discrimination and Denoising for Asymmetric Text Matching,
+COLING 2022. A MAG cell on each side gates what a token finds in the other text and how far it
+is from that; documents pass through a hashing auto-encoder; every query token is answered by
+the document token most like it. There is no public code.
+
+Departures and resolutions:
+- The gates' weights have a row for every position of the other text, so lengths are bounded;
+  the bias B1, printed as length x dim, is one vector.
+- Padding is masked everywhere and never counted by MaxSim.
+- Sizes of the auto-encoder are not given: dim/2, dim/2, `hash_dim`. Its decoder has the
+  encoder's weights transposed and biases of its own, and ends in a linear layer.
+- Errors are printed as Frobenius norms and called MSE: `reduction` has both readings. They are
+  averaged over positive and negative documents; printed for positive ones only (`aux`).
+- Codes are the signs at inference; tanh, which stands in for them in training, is an option.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from matchwork.encode import Encoded, Encoder
+from matchwork.errors import ConfigError
+from matchwork.interact import (
+    Codes,
+    Evidence,
+    Interaction,
+    LazyEvidence,
+    MaxSim,
+    Side,
+    WordWeights,
+    attend,
+    max_sim,
+)
+from matchwork.interact.precision import product_type
+from matchwork.kernels.small_linear import SmallLinear
+from matchwork.models.addax.hashing import Hashed, HashingDenoiser
+from matchwork.models.addax.mag_cell import MagCell, MagOutput
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddaxConfig(ModelConfig):
+    """The cells (`cells` to `dropout`), the denoiser (`denoiser` to `aux`) and the score.
+
+    `query_length` and `document_length`: the gates' weights belong to positions, so texts must
+    not be longer. `aux`: whose errors are learnt from, of "both" documents of a pair of pairs or
+    of the "positive" one. `start`: new layers begin at random ("normal") or such that the score is
+    nearly the encoder's own MaxSim ("aligned": the nearer, the further `gate_bias` is below 0; with
+    nothing but cross attention, that of what either text finds in the other).
+    """
+
+    query_length: int = 32
+    document_length: int = 128
+    cells: Literal["highway", "plain", "attention", "none"] = "highway"
+    scale_scores: bool = False
+    gate_bias: float = 0.0
+    dropout: float = 0.1
+    denoiser: bool = True
+    hash_dim: int = 300
+    alpha: float = 5.0
+    delta: float = 1e-6
+    gamma: float = 0.003
+    reduction: Literal["sum", "mean"] = "sum"
+    tied: bool = True
+    aux: Literal["both", "positive"] = "both"
+    query_activation: Literal["tanh", "linear"] = "tanh"
+    inference: Literal["sign", "tanh"] = "sign"
+    start: Literal["normal", "aligned"] = "normal"
+
+    def __post_init__(self) -> None:
+        for name in ("query_length", "document_length", "hash_dim"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("delta", "gamma"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.alpha <= 0:
+            raise ConfigError(f"alpha must be positive, got {self.alpha}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+
+    @property
+    def max_query_length(self) -> int:
+        """`query_length`."""
+        return self.query_length
+
+    @property
+    def max_document_length(self) -> int:
+        """`document_length`."""
+        return self.document_length
+
+
+class AddaxTrace(NamedTuple):
+    """All that was computed on the way; what the model lacks is None.
+
+    `query_vectors` and `document_vectors` come out of the cells; those of padding mean nothing.
+    """
+
+    query_cell: MagOutput | None
+    document_cell: MagOutput | None
+    query_vectors: Tensor
+    document_vectors: Tensor
+    hashed: Hashed | None
+    found: MaxSim
+
+
+@register("addax")
+@register("addax-no-mags", cells="none", denoiser=True)
+@register("addax-no-highway", cells="plain", denoiser=True)
+@register("addax-no-denoiser", cells="highway", denoiser=False)
+@register("addax-attention", cells="attention", denoiser=False)
+class ADDAX(MatchModel):
+    """Score = sum over query tokens of the best cosine with a document token's code."""
+
+    Config: ClassVar[type[ModelConfig]] = AddaxConfig
+    config: AddaxConfig
+    training_defaults: ClassVar[dict[str, Any]] = {
+        "loss": "hinge",
+        "margin": 1.0,
+        "negatives": "random",
+        "num_negatives": 1,
+        "optimizer": "adam",
+        "learning_rate": 1e-5,
+        "batch_size": 32,
+        "max_epochs": 18,
+    }
+
+    def __init__(self, config: AddaxConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        dim = encoder.dim
+        if config.denoiser and dim < 2:
+            raise ConfigError(f"the denoiser halves the vectors' width, which is {dim}")
+        if config.cells in ("highway", "plain"):
+            self.query_cell = self._cell(config.document_length)
+            self.document_cell = self._cell(config.query_length)
+        if config.denoiser:
+            self.denoiser = HashingDenoiser(
+                dim,
+                config.hash_dim,
+                alpha=config.alpha,
+                tied=config.tied,
+                reduction=config.reduction,
+            )
+        else:
+            self.document_projection = SmallLinear(dim, config.hash_dim)
+        self.query_projection = SmallLinear(dim, config.hash_dim)
+        if config.start == "aligned":
+            self._start_aligned()
+
+    def _start_aligned(self) -> None:
+        """Tokens pass the cells, and both sides meet under one projection: the encoder's MaxSim."""
+        if self.config.cells in ("highway", "plain"):
+            self.query_cell.start_as_own()
+            self.document_cell.start_as_own()
+        if self.config.denoiser:
+            projection = self.denoiser.start_linear()
+        else:
+            projection = nn.init.orthogonal_(self.document_projection.weight.detach())
+        with torch.no_grad():
+            self.query_projection.weight.copy_(projection)
+
+    def _cell(self, length: int) -> MagCell:
+        config = self.config
+        return MagCell(
+            self.encoder.dim,
+            length,
+            highway=config.cells == "highway",
+            dropout=config.dropout,
+            gate_bias=config.gate_bias,
+        )
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """Cells, codes, MaxSim; the penalty is the error of the codes and of what they keep."""
+        query = _cut(query, self.config.query_length, "query")
+        document = _cut(document, self.config.document_length, "document")
+        trace = self.trace(query, document)
+        penalty = None  # where nothing can be learnt, nobody asks for it
+        if trace.hashed is not None and not torch.is_inference_mode_enabled():
+            of_codes, of_vectors = trace.hashed.code_error, trace.hashed.restored_error
+            penalty = self.config.delta * of_codes + self.config.gamma * of_vectors
+        evidence = LazyEvidence(lambda: self._evidence(query, document, trace))
+        return MatchOutput(trace.found.scores, evidence, penalty=penalty)
+
+    def trace(self, query: Encoded, document: Encoded) -> AddaxTrace:
+        """Equations 3 to 14, of texts that are short enough."""
+        (query_vectors, query_cell), (document_vectors, document_cell) = self._interact(
+            query, document
+        )
+        projected = self.query_projection(query_vectors)
+        if self.config.query_activation == "tanh":
+            projected = torch.tanh(projected)
+        hashed = None
+        if self.config.denoiser:
+            hashed = self.denoiser(document_vectors, document.mask)
+            soft = self.training or self.config.inference == "tanh"
+            codes = hashed.soft if soft else hashed.hard
+        else:
+            codes = torch.tanh(self.document_projection(document_vectors))
+        found = max_sim(projected, codes, query.mask, document.mask)
+        return AddaxTrace(query_cell, document_cell, query_vectors, document_vectors, hashed, found)
+
+    def _interact(
+        self, query: Encoded, document: Encoded
+    ) -> tuple[tuple[Tensor, MagOutput | None], tuple[Tensor, MagOutput | None]]:
+        """Both texts after their cells."""
+        u, v = query.vectors, document.vectors
+        if self.config.cells == "none":
+            return (u, None), (v, None)
+        u, v = u.to(product_type(u)), v.to(product_type(v))  # once, not in every product
+        scores = u @ v.mT  # 0 at padding, where the vectors are
+        if self.config.scale_scores:
+            scores = scores / query.dim**0.5
+        masks = query.mask.unsqueeze(-2), document.mask.unsqueeze(-2)
+        if self.config.cells == "attention":
+            return (attend(v, scores, masks[1]), None), (attend(u, scores.mT, masks[0]), None)
+        of_query: MagOutput = self.query_cell(u, v, scores, masks[1])
+        of_document: MagOutput = self.document_cell(v, u, scores.mT, masks[0])
+        return (of_query.vectors, of_query), (of_document.vectors, of_document)
+
+    def _evidence(
+        self, query: Encoded, document: Encoded, trace: AddaxTrace
+    ) -> dict[str, Evidence]:
+        """Who answered whom, what that adds, all cosines, the gates, and the codes."""
+        found, answers = trace.found, trace.found.alignment()
+        evidence: dict[str, Evidence] = {
+            "cosine": Interaction(found.table, found.mask),
+            "alignment": Interaction(answers, found.mask),
+            "query_answer": WordWeights(found.values, query.mask, "query"),
+            "document_answer": WordWeights(answers.sum(dim=1), document.mask, "document"),
+        }
+        evidence |= _gates("query", trace.query_cell, query.mask)
+        evidence |= _gates("document", trace.document_cell, document.mask)
+        if trace.hashed is not None:
+            evidence["codes"] = Codes(
+                trace.hashed.soft,
+                document.mask,
+                "document",
+                before=trace.document_vectors,
+                after=trace.hashed.restored,
+            )
+        return evidence
+
+
+def _gates(side: Side, cell: MagOutput | None, mask: Tensor) -> dict[str, Evidence]:
+    """For each token, how much it takes from the other text: as a whole, and value by value."""
+    if cell is None:
+        return {}
+    gates = {"gate": cell.token_gate, "values_gate": cell.element_gate.mean(dim=-1)}
+    return {
+        f"{side}_{name}": WordWeights(values.masked_fill(~mask, 0.0), mask, side)
+        for name, values in gates.items()
+    }
+
+
+def _cut(text: Encoded, length: int, side: Side) -> Encoded:
+    """The same text without padding past `length`; tokens there are an error."""
+    if text.mask.shape[1] <= length:
+        return text
+    if bool(text.mask[:, length:].any()):
+        raise ConfigError(
+            f"a {side} has {int(text.mask.sum(1).max())} tokens, but this model was made with "
+            f"{side}_length = {length}; cut texts (max_{side}_length) or make it longer"
+        )
+    return text.cut(length)

@@ -1,0 +1,149 @@
+"""Words that belong together: pairs with weights, from a table or from WordNet."""
+
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from matchwork.data.tables import numbered_lines
+from matchwork.errors import ConfigError, DataError
+from matchwork.models.iasm.wordnet import wordnet_groups
+from matchwork.text.tokenizer import WordTokenizer, WordTokenizerConfig
+
+
+class LinkedWords:
+    """Pairs of words, each with a weight in [0, 1]; a link counts in both directions.
+
+    Link i joins `words[left[i]]` and `words[right[i]]`; no pair is there twice.
+    """
+
+    def __init__(
+        self,
+        words: list[str],
+        left: npt.NDArray[np.int64],
+        right: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float32],
+    ) -> None:
+        self.words, self.left, self.right, self.weights = words, left, right, weights
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[str, str, float]]) -> "LinkedWords":
+        """Links as given; the words must be as the tokenizer makes them (lower case, ...)."""
+        return _collect(_Row(None, *pair) for pair in pairs)
+
+    @classmethod
+    def read(cls, path: str | Path, tokenizer: WordTokenizer) -> "LinkedWords":
+        """A table `word<TAB>word<TAB>weight` in UTF-8 without a header; `.gz` is decompressed.
+
+        Words are brought to the form that `tokenizer` gives them.
+        """
+        return _collect(_rows(path, tokenizer), path)
+
+    @classmethod
+    def wordnet(cls, words: Iterable[str]) -> "LinkedWords":
+        """The links between these words: an equal lemma or a common synset has weight 1."""
+        ids: dict[str, int] = {}
+        groups = [
+            sorted(ids.setdefault(word, len(ids)) for word in group)
+            for group in wordnet_groups(dict.fromkeys(words))
+        ]
+        pairs = (pair for group in groups for pair in combinations(group, 2))
+        codes = np.fromiter((low * len(ids) + high for low, high in pairs), dtype=np.int64)
+        left, right = np.divmod(np.unique(codes), max(1, len(ids)))
+        return cls(list(ids), left, right, np.ones(len(left), dtype=np.float32))
+
+
+def require_whole_words(config: WordTokenizerConfig, where: str = "") -> None:
+    """Links are between words; a stemmer leaves pieces that no table and no WordNet lists."""
+    if config.stem:
+        raise ConfigError(
+            f"{where}word links need whole words, but the tokenizer stems them "
+            f"(stem = {config.stem!r}); leave out either the links or the stemmer (WordNet knows "
+            "inflected forms by itself)"
+        )
+
+
+class _Row(NamedTuple):
+    line: int | None
+    left: str
+    right: str
+    weight: float
+
+
+def _rows(path: str | Path, tokenizer: WordTokenizer) -> Iterator[_Row]:
+    forms: dict[str, str] = {}
+    for line, text in numbered_lines(path):
+        if not text:
+            continue
+        fields = text.split("\t")
+        if len(fields) != 3:
+            raise DataError(
+                f"expected word<TAB>word<TAB>weight, found {len(fields)} fields in {text[:60]!r}",
+                path=path,
+                line=line,
+            )
+        left, right, number = fields
+        for word in (left, right):
+            if word not in forms:
+                forms[word] = _form(word, tokenizer, path, line)
+        try:
+            weight = float(number)
+        except ValueError as error:
+            raise DataError(
+                f"the weight {number!r} is not a number; every line is a link (there is no "
+                "header), its third field a weight from 0 to 1",
+                path=path,
+                line=line,
+            ) from error
+        yield _Row(line, forms[left], forms[right], weight)
+
+
+def _form(word: str, tokenizer: WordTokenizer, path: str | Path, line: int) -> str:
+    parts = tokenizer.words(word)
+    form = " ".join(parts)
+    if len(parts) == 1 or form in tokenizer.vocabulary:  # a known bigram is one token
+        return form
+    raise DataError(
+        f"{word!r} is {len(parts)} words to the tokenizer; a link joins two single words",
+        path=path,
+        line=line,
+    )
+
+
+def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWords:
+    ids: dict[str, int] = {}
+    lefts, rights, numbers, lines = array("q"), array("q"), array("d"), array("q")
+    for row in rows:
+        if not 0 <= row.weight <= 1:
+            raise DataError(
+                f"the weight of {row.left!r} and {row.right!r} is {row.weight}; "
+                "a weight lies between 0 and 1",
+                path=path,
+                line=row.line,
+            )
+        low, high = sorted(ids.setdefault(word, len(ids)) for word in (row.left, row.right))
+        lefts.append(low)
+        rights.append(high)
+        numbers.append(row.weight)
+        lines.append(row.line or 0)
+    left, right = np.array(lefts, dtype=np.int64), np.array(rights, dtype=np.int64)
+    weights, words = np.array(numbers, dtype=np.float64), list(ids)
+    _, first, back = np.unique(left * len(ids) + right, return_index=True, return_inverse=True)
+    different = np.flatnonzero(weights != weights[first[back]])
+    if len(different):
+        row_now, row_before = int(different[0]), int(first[back[different[0]]])
+        before = f" in line {lines[row_before]}" if lines[row_before] else ""
+        raise DataError(
+            f"{words[left[row_now]]!r} and {words[right[row_now]]!r} are linked with weight "
+            f"{weights[row_now]:g} here and {weights[row_before]:g}{before}; keep one of the two",
+            path=path,
+            line=lines[row_now] or None,
+        )
+    return LinkedWords(words, left[first], right[first], weights[first].astype(np.float32))

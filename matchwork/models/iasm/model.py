@@ -1,0 +1,210 @@
+"""IASM: interactive attention over a word-matching matrix, two-channel distance.
+
+Zhao, Huang, Su, Li, Wang, Interactive Attention Networks for Semantic Text Matching,
+ICDM 2020. A stack of layers turns the matching matrix A into new word representations,
+and (dynamic variant) those into a new matching matrix; the score compares each text with
+what became of the other.
+
+Departures and resolutions:
+- The paper's score is a distance; `scores` is its negative, so that higher is better.
+- Shapes only fit when the number of layers is odd: after an odd number of layers D has the
+  rows of the query. Even depth is an error unless `even_mode="same_side"` compares Q0 with
+  Q[L] and D0 with D[L] instead, a variant that is ours and not the paper's.
+- Equation 2 prints Sim(q_i, d_i); it is Sim(q_i, d_j), as its own text says.
+- Normalisation before the distance is not given: whole-matrix Frobenius norm, as in the
+  authors' code, which has one static layer only. `norm="row"` makes every word vector unit
+  length instead (the distance then grows with the text).
+- The network of IASM-CNN is not given: `GridCNN` over A[L], its output taken as a distance.
+- Margin and number of negatives are not given: 0.1 and 4.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from matchwork.encode import Encoded, Encoder
+from matchwork.errors import ConfigError
+from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.iasm.distance import matrix_distance, row_agreements, row_distances
+from matchwork.models.iasm.grid_cnn import GridCNN
+from matchwork.models.iasm.interactive_layers import Layers, Weights, interactive_layers, renewed
+from matchwork.models.iasm.word_links import WordLinks
+
+
+@dataclass(frozen=True, kw_only=True)
+class IASMConfig(ModelConfig):
+    """Depth, how the matrix is renewed (alpha, beta), what becomes the score (the rest).
+
+    `head`: the two-channel distance, weighted by gamma and delta, or a CNN over the last
+    matrix. `links`: whether a table of linked words makes the first matrix ("replace") or
+    raises its cosines ("max").
+    """
+
+    num_layers: int = 3
+    update: Literal["static", "dynamic"] = "dynamic"
+    alpha: float = 0.75
+    beta: float = 0.25
+    gamma: float = 0.5
+    delta: float = 0.5
+    norm: Literal["matrix", "row"] = "matrix"
+    head: Literal["distance", "cnn"] = "distance"
+    links: Literal["none", "replace", "max"] = "none"
+    even_mode: Literal["error", "same_side"] = "error"
+
+    def __post_init__(self) -> None:
+        if self.num_layers < 1:
+            raise ConfigError(f"num_layers must be at least 1, got {self.num_layers}")
+        if self.num_layers % 2 == 0 and self.even_mode == "error" and self.head == "distance":
+            raise ConfigError(
+                f"num_layers must be odd, got {self.num_layers}: each layer swaps the roles of "
+                "the two texts, so only after an odd number of layers can the query be compared "
+                "with the re-represented document (equation 8). Use "
+                f"{self.num_layers - 1 or 1} or {self.num_layers + 1}, or "
+                'even_mode="same_side", which is not the paper\'s model.'
+            )
+        if self.head == "cnn" and self.update == "static":
+            raise ConfigError(
+                'head = "cnn" reads the last matrix, which update = "static" never renews: no '
+                'layer would have a say in the score; use update = "dynamic"'
+            )
+        if min(self.gamma, self.delta) < 0 or self.gamma + self.delta == 0:
+            raise ConfigError(
+                f"gamma and delta must not be negative nor both zero, "
+                f"got {self.gamma} and {self.delta}"
+            )
+
+
+@register("iasm-static", update="static")
+@register("iasm-dynamic", update="dynamic")
+@register("iasm-source", update="dynamic", gamma=1.0, delta=0.0)
+@register("iasm-target", update="dynamic", gamma=0.0, delta=1.0)
+@register("iasm-cnn", update="dynamic", head="cnn")
+class IASM(MatchModel):
+    """Score = -(gamma * Dist(Q0, D[L]) + delta * Dist(D0, Q[L])), or -CNN(A[L]).
+
+    Parameters are the paper's, stacked over layers and multiplied from the right:
+    `Wq`, `Wd` of shape (L, dim, dim), `bq`, `bd` of shape (L, dim).
+    """
+
+    Config: ClassVar[type[ModelConfig]] = IASMConfig
+    config: IASMConfig
+    training_defaults: ClassVar[dict[str, Any]] = {
+        "loss": "hinge",
+        "margin": 0.1,
+        "negatives": "replace",
+        "num_negatives": 4,
+        "optimizer": "adam",
+        "learning_rate": 1e-4,
+        "max_epochs": 50,
+    }
+
+    def __init__(self, config: IASMConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        depth, dim = config.num_layers, encoder.dim
+        self.Wq = nn.Parameter(torch.empty(depth, dim, dim))
+        self.Wd = nn.Parameter(torch.empty(depth, dim, dim))
+        self.bq = nn.Parameter(torch.empty(depth, dim))
+        self.bd = nn.Parameter(torch.empty(depth, dim))
+        for parameter in (self.Wq, self.Wd, self.bq, self.bd):
+            nn.init.uniform_(parameter, -1 / math.sqrt(dim), 1 / math.sqrt(dim))
+        if config.head == "cnn":
+            self.cnn = GridCNN()
+        if config.links != "none":
+            self.links = WordLinks()
+
+    def link_words(self, links: WordLinks) -> None:
+        """Use this table of linked words in the first matrix (see `IASMConfig.links`)."""
+        if self.config.links == "none":
+            raise ConfigError('this model uses no links; make it with links = "max" or "replace"')
+        self.links = links
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """Matching matrix, interactive layers, distance."""
+        layers = self.interact(query, document)
+        if self.config.head == "cnn":
+            mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+            distance = self.cnn(self._tables(layers)[-1], mask)
+        else:
+            source, target = self.distances(layers)
+            distance = self.config.gamma * source + self.config.delta * target
+        return MatchOutput(-distance, LazyEvidence(lambda: self._evidence(query, document, layers)))
+
+    def first_matrix(self, query: Encoded, document: Encoded) -> Tensor:
+        """Equation 1, or the table of linked words in its place or on top of it."""
+        if self.config.links == "replace":
+            linked: Tensor = self.links(query, document).to(query.vectors.dtype)
+            return linked
+        cosines = cosine_table(query.vectors, document.vectors)
+        if self.config.links == "max":
+            return torch.maximum(cosines, self.links(query, document).to(cosines.dtype))
+        return cosines
+
+    def interact(self, query: Encoded, document: Encoded, matrix: Tensor | None = None) -> Layers:
+        """Equations 2 to 7: all matching matrices that are used, and all representations.
+
+        `matrix` is A[0] with zeros at padding; `first_matrix` unless given.
+        """
+        if matrix is None:
+            matrix = self.first_matrix(query, document)
+        weights = Weights(self.Wq, self.Wd, self.bq, self.bd)
+        return interactive_layers(matrix, query, document, weights, *self._renewal)
+
+    @property
+    def _renewal(self) -> tuple[float, float]:
+        """What a new matrix takes from new cosines and from the old one: eq. 3 (static) or 2."""
+        if self.config.update == "static":
+            return 0.0, 1.0
+        return self.config.alpha, self.config.beta
+
+    def _tables(self, layers: Layers) -> list[Tensor]:
+        """A[0] to A[L], all as query x document. A[L] enters only the CNN."""
+        alpha, beta = self._renewal
+        cosines = cosine_table(layers.by_query[-1], layers.by_document[-1]) if alpha else None
+        return [*layers.tables, renewed(layers.tables[-1], cosines, alpha, beta)]
+
+    def distances(self, layers: Layers) -> tuple[Tensor, Tensor]:
+        """Equation 8: the distances of the source and the target channel, shape (batch,)."""
+        source, target = self._channels(layers)
+        return (
+            matrix_distance(*source, self.config.norm),
+            matrix_distance(*target, self.config.norm),
+        )
+
+    def _channels(self, layers: Layers) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Each untouched text with what stands in its place: the other one after an odd depth."""
+        return (
+            (layers.by_query[0], layers.by_query[-1]),
+            (layers.by_document[0], layers.by_document[-1]),
+        )
+
+    def _evidence(self, query: Encoded, document: Encoded, layers: Layers) -> dict[str, Evidence]:
+        """Every matrix; for each word how well it is matched, and its share of the distance."""
+        mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        evidence: dict[str, Evidence] = {
+            f"matching_{t}": Interaction(table, mask)
+            for t, table in enumerate(self._tables(layers))
+        }
+        if self.config.head == "cnn":
+            return evidence
+        source, target = self._channels(layers)
+        if self.config.gamma:
+            evidence |= self._word_evidence("query", query.mask, self.config.gamma, source)
+        if self.config.delta:
+            evidence |= self._word_evidence("document", document.mask, self.config.delta, target)
+        return evidence
+
+    def _word_evidence(
+        self, side: Side, mask: Tensor, weight: float, channel: tuple[Tensor, Tensor]
+    ) -> dict[str, Evidence]:
+        agreement = row_agreements(*channel, self.config.norm)
+        squares = row_distances(*channel, self.config.norm)
+        # Squares divided by their root: they add up to the channel's distance.
+        shares = squares / squares.sum(-1, keepdim=True).sqrt().clamp_min(1e-12)
+        return {
+            f"{side}_agreement": WordWeights(weight * agreement, mask, side),
+            f"{side}_distance": WordWeights(weight * shares, mask, side),
+        }

@@ -1,0 +1,88 @@
+"""External knowledge of words as an interaction: which query words are linked to which."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from matchwork.encode import Encoded
+from matchwork.errors import ConfigError
+from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
+from matchwork.text import WordTokenizer
+
+
+class WordLinks(nn.Module):
+    """A table of linked word ids, empty until it is made `from_words` or loaded.
+
+    `words` are the linked ids in order; `pairs` holds `left * len(words) + right` of every
+    link in both directions, in order, as positions in `words`; `weights` go with `pairs`.
+    """
+
+    words: Tensor
+    pairs: Tensor
+    weights: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("words", torch.empty(0, dtype=torch.int64))
+        self.register_buffer("pairs", torch.empty(0, dtype=torch.int64))
+        self.register_buffer("weights", torch.empty(0))
+
+    @classmethod
+    def from_words(cls, linked: LinkedWords, tokenizer: WordTokenizer) -> "WordLinks":
+        """The links between ids; words outside the vocabulary have ids too."""
+        require_whole_words(tokenizer.config)
+        ids = np.array([tokenizer.vocabulary.id(word) for word in linked.words], dtype=np.int64)
+        words, position = np.unique(ids, return_inverse=True)
+        left, right = position[linked.left], position[linked.right]
+        codes = np.concatenate([left * len(words) + right, right * len(words) + left])
+        pairs, first = np.unique(codes, return_index=True)
+        links = cls()
+        links.words, links.pairs = torch.from_numpy(words), torch.from_numpy(pairs)
+        links.weights = torch.from_numpy(np.tile(linked.weights, 2)[first])
+        return links
+
+    def __len__(self) -> int:
+        """Entries of the table: two for a link between different words."""
+        return len(self.pairs)
+
+    def frozen_names(self) -> set[str]:
+        """The whole table: training never changes it."""
+        return {"words", "pairs", "weights"}
+
+    def forward(self, query: Encoded, document: Encoded) -> Tensor:
+        """Weights of shape (batch, query, document): 1 for the same word, 0 without a link."""
+        if query.ids is None or document.ids is None:
+            raise ConfigError(
+                "word links need an encoder with one vector per word, such as WordEmbedding; "
+                "this one gives no word ids: set links to 'none' or change the encoder"
+            )
+        same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
+        same &= query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        table = same.to(self.weights.dtype)
+        if len(self.pairs):
+            left, left_known = self._positions(query)
+            right, right_known = self._positions(document)
+            # Many cells have a word without any link: only the others are looked up.
+            known = left_known.unsqueeze(-1) & right_known.unsqueeze(-2) & ~same
+            codes = (left.unsqueeze(-1) * len(self.words) + right.unsqueeze(-2))[known]
+            slots = torch.searchsorted(self.pairs, codes).clamp_max(len(self.pairs) - 1)
+            found = self.pairs[slots] == codes
+            table.masked_scatter_(known, self.weights[slots] * found)
+        return table
+
+    def _positions(self, side: Encoded) -> tuple[Tensor, Tensor]:
+        """Where in `words` each id is, and whether it is there."""
+        assert side.ids is not None
+        slots = torch.searchsorted(self.words, side.ids).clamp_max(len(self.words) - 1)
+        return slots, (self.words[slots] == side.ids) & side.mask
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *arguments: Any
+    ) -> None:
+        """A saved table is as long as its data: make room for it first."""
+        for name in self.frozen_names():
+            if (saved := state_dict.get(prefix + name)) is not None:
+                setattr(self, name, getattr(self, name).new_empty(saved.shape))
+        super()._load_from_state_dict(state_dict, prefix, *arguments)

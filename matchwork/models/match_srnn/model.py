@@ -1,0 +1,226 @@
+"""Match-SRNN: a neural tensor over all pairs of words, read by a two-dimensional GRU.
+
+Wan, Lan, Xu, Guo, Pang, Cheng, Match-SRNN: Modeling the Recursive Matching Structure with
+Spatial RNN, IJCAI 2016, https://arxiv.org/abs/1604.04378. The state of cell (i, j) says how well
+the first i words of the query match the first j of the document; the score is linear in the
+state of the last cell.
+
+Departures and resolutions:
+- The bias of the tensor is printed outside the relu; it is inside, as in other neural tensor
+  networks. `tensor_bias` has the printed form, and the authors' code, which has none.
+- phi, the function around the candidate, is not named: tanh, as in the authors' code.
+- Padding: the score is read at the true corner, and the reverse scan turns each pair inside
+  its own rectangle.
+- Two outputs and a softmax for classification are one output and a sigmoid.
+- The authors' code starts from an output weight of zero, so that the first step moves nothing
+  else; ours starts from `output_init`. It gives word vectors a smaller learning rate; ours not.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from matchwork.encode import Encoded, Encoder
+from matchwork.errors import ConfigError
+from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
+from matchwork.interact.score_layer import ScoreLayer
+from matchwork.kernels.spatial_gru import (
+    ENGINES,
+    Activation,
+    SpatialWeights,
+    corner_states,
+    flip_rectangle,
+    spatial_gates,
+    spatial_gru,
+)
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.match_srnn.indicator import same_words
+from matchwork.models.match_srnn.neural_tensor import NeuralTensor, TensorBias
+
+GATES = ("input", "left", "top", "diagonal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchSRNNConfig(ModelConfig):
+    """What is compared (`interaction` to `tied`), how it is read (`direction` to `head`).
+
+    `init`, `tensor_init` and `output_init` bound the uniform initial weights of the linear parts
+    and gates, of the tensor and of the score; biases start at zero. `engine` computes the GRU.
+    """
+
+    interaction: Literal["tensor", "cosine", "dot", "indicator"] = "tensor"
+    channels: int = 10
+    tensor_bias: TensorBias = "inside"
+    tied: bool = False
+    direction: Literal["forward", "both"] = "forward"
+    units: int = 10
+    gates: Literal["full", "shared"] = "full"
+    reset: bool = True
+    activation: Activation = "tanh"
+    head: Literal["linear", "state"] = "linear"
+    init: float = 0.1
+    tensor_init: float = 0.03
+    output_init: float = 0.1
+    engine: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "units"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("init", "tensor_init", "output_init"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.engine != "auto":
+            ENGINES[self.engine]  # an unknown name is an error that says what was meant
+        if self.head == "state" and (self.units > 1 or self.direction == "both"):
+            raise ConfigError(
+                'head = "state" takes the state for the score, which is one number only with '
+                f'units = 1 and direction = "forward", got {self.units} and {self.direction!r}'
+            )
+
+
+@register("match-srnn", direction="forward")
+@register("bi-match-srnn", direction="both")
+class MatchSRNN(MatchModel):
+    """Score = W_s [h of the last cell; h of the first cell in the reverse scan] + b_s.
+
+    `gru` holds the fields of `SpatialWeights`, each with an axis of directions in front.
+    """
+
+    Config: ClassVar[type[ModelConfig]] = MatchSRNNConfig
+    config: MatchSRNNConfig
+    training_defaults: ClassVar[dict[str, Any]] = {
+        "loss": "hinge",
+        "margin": 1.0,
+        "negatives": "own",
+        "num_negatives": 4,
+        "optimizer": "adagrad",
+        "learning_rate": 0.05,
+        "batch_size": 128,
+    }
+
+    def __init__(self, config: MatchSRNNConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        channels = 1
+        if config.interaction == "tensor":
+            channels = config.channels
+            self.tensor = NeuralTensor(
+                encoder.dim, channels, bias=config.tensor_bias, tied=config.tied
+            )
+            self.tensor.initialise(config.tensor_init, config.init)
+        self.gru = nn.ParameterDict(_initial_weights(config, channels))
+        if config.head == "linear":
+            self.score = ScoreLayer(len(self.gru["bias"]) * config.units, 1)
+            nn.init.uniform_(self.score.weight, -config.output_init, config.output_init)
+            nn.init.zeros_(self.score.bias)
+
+    @property
+    def weights(self) -> SpatialWeights:
+        """The parameters of the spatial GRU."""
+        return SpatialWeights(**{"reset": None, "reset_bias": None, **self.gru})
+
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """Interaction, spatial GRU, score of the corner."""
+        inputs = self.interact(query, document)
+        lengths = torch.stack([query.mask.sum(1), document.mask.sum(1)], dim=1)
+        states = spatial_gru(
+            inputs,
+            lengths,
+            self.weights,
+            activation=self.config.activation,
+            engine=self.config.engine,
+        )
+        corners = corner_states(states, lengths)
+        scores = self.score(corners) if self.config.head == "linear" else corners
+        mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        return MatchOutput(
+            scores.squeeze(-1), LazyEvidence(lambda: self._evidence(inputs, lengths, states, mask))
+        )
+
+    def interact(self, query: Encoded, document: Encoded) -> Tensor:
+        """s_ij, shape (batch, query, document, channels); padded cells hold anything."""
+        if self.config.interaction == "tensor":
+            cells: Tensor = self.tensor(query.vectors, document.vectors)
+            return cells
+        if self.config.interaction == "cosine":
+            table = cosine_table(query.vectors, document.vectors)
+        elif self.config.interaction == "dot":
+            table = query.vectors @ document.vectors.transpose(1, 2)
+        else:
+            table = same_words(query, document).to(self.gru["input"].dtype)
+        return table.unsqueeze(-1)
+
+    @torch.no_grad()
+    def _evidence(
+        self, inputs: Tensor, lengths: Tensor, states: Tensor, mask: Tensor
+    ) -> dict[str, Evidence]:
+        """The mean channel; of each direction what the score reads in a cell, and the mean gates.
+
+        What is read in the last cell is the score, up to its bias. By how much it grows along the
+        last row is what the document's words add to it, along the last column the query's.
+        """
+        gates = spatial_gates(
+            inputs, lengths, self.weights, states, activation=self.config.activation
+        ).z.mean(-1)
+        tables = {"interaction": inputs.mean(-1)}
+        added: dict[Side, list[Tensor]] = {"query": [], "document": []}
+        for scan, suffix in enumerate(("", "_reverse")[: len(states)]):
+            found = torch.stack([self._read_out(states, scan), *gates[:, scan]], -1)
+            if suffix:
+                found = flip_rectangle(found, lengths)
+            found = found.masked_fill(~mask.unsqueeze(-1), 0.0)
+            names = (f"state{suffix}", *(f"gate_{name}{suffix}" for name in GATES))
+            tables |= dict(zip(names, found.unbind(-1), strict=True))
+            read = found[..., 0]
+            added["query"].append(_growth(read.mT, lengths[:, 1], backwards=scan == 1))
+            added["document"].append(_growth(read, lengths[:, 0], backwards=scan == 1))
+        evidence: dict[str, Evidence] = {
+            name: Interaction(table.masked_fill(~mask, 0.0), mask) for name, table in tables.items()
+        }
+        for (side, grown), words in zip(added.items(), (mask.any(2), mask.any(1)), strict=True):
+            values = torch.stack(grown).sum(0).masked_fill(~words, 0.0)
+            evidence[f"{side}_contribution"] = WordWeights(values, words, side)
+        return evidence
+
+    def _read_out(self, states: Tensor, scan: int) -> Tensor:
+        """What the score of one direction would be if each cell were the last, without the bias."""
+        if self.config.head == "state":
+            return states[scan, ..., 0]
+        weight: Tensor = self.score.weight.view(-1, self.config.units)[scan]
+        return states[scan] @ weight
+
+
+def _growth(table: Tensor, num_rows: Tensor, *, backwards: bool) -> Tensor:
+    """By how much the last row grows from word to word; read backwards it is the first row."""
+    if backwards:
+        return table[:, 0] - pad(table[:, 0, 1:], (0, 1))
+    items = torch.arange(len(table), device=table.device)
+    row = table[items, (num_rows - 1).clamp_min(0)]
+    return row - pad(row[:, :-1], (1, 0))
+
+
+def _initial_weights(config: MatchSRNNConfig, channels: int) -> dict[str, Tensor]:
+    """The fields of `SpatialWeights`: uniform weights, biases of zero."""
+    scans = 2 if config.direction == "both" else 1
+    units, gated = config.units, config.units if config.gates == "full" else 1
+    columns = 3 * units + channels
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.empty(scans, *shape).uniform_(-config.init, config.init)
+
+    weights = {
+        "gate": uniform(4, gated, columns),
+        "gate_bias": torch.zeros(scans, 4, gated),
+        "input": uniform(units, channels),
+        "state": uniform(units, 3 * units),
+        "bias": torch.zeros(scans, units),
+    }
+    if config.reset:
+        weights |= {
+            "reset": uniform(3, gated, columns),
+            "reset_bias": torch.zeros(scans, 3, gated),
+        }
+    return weights
