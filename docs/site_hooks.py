@@ -1,7 +1,8 @@
 """Hooks of the documentation site: pages made from other files, links to them, equations.
 
-Pages that live outside `docs/` (results, benchmarks, the changelog) and the reference of the command
-line are added when the site is built. Links to other files of the repository lead to copies.
+Pages that live outside `docs/` (results, benchmarks, the changelog) and the reference of the
+command line are added when the site is built. Links to other files of the repository lead to
+copies.
 """
 
 import re
