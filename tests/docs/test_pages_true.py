@@ -9,8 +9,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 from markdown_blocks import PAGES, ROOT, links, tables
 
-from matchwork.data import CATALOGUE
-from matchwork.data.layouts import LAYOUTS
+from matchwork.data import CATALOGUE, READERS
 from matchwork.experiment.recipe import (
     SECTIONS,
     DataSection,
@@ -36,9 +35,7 @@ SETTINGS = {
     (IAM, "[stage.language-model-query], [stage.language-model-document]"): LanguageModelConfig,
     (IAM, "[stage.energy]"): EnergyConfig,
     **{
-        (f"docs/models/{entry.model.__module__.split('.')[2]}.md", "Settings"): (
-            entry.model.Config
-        )
+        (f"docs/models/{entry.model.__module__.split('.')[2]}.md", "Settings"): (entry.model.Config)
         for entry in map(MODELS.__getitem__, MODELS)
     },
 }
@@ -99,9 +96,9 @@ def test_every_data_set_and_its_options():
             assert f"`{option}`: {choices}" in row[3], name
 
 
-def test_every_layout():
+def test_every_reader():
     text = (ROOT / "docs/data.md").read_text()
-    assert all(f"`{name}`" in text for name in LAYOUTS)
+    assert all(f"`{name}`" in text for name in READERS)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
