@@ -15,6 +15,7 @@ Run: TypeAlias = dict[str, dict[str, float]]
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 TextPair: TypeAlias = tuple[str, str]
+Side: TypeAlias = Literal["query", "document"]
 Task: TypeAlias = Literal["ranking", "classification", "regression"]
 
 

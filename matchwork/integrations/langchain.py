@@ -46,7 +46,7 @@ class MatchworkRerank(BaseDocumentCompressor):
             metadata = {**documents[place].metadata, "relevance_score": relevance}
             if self.explain:
                 explanation = self._reranker.explain(query, texts[place])
-                metadata["explanation"] = explanation.to_json()
+                metadata["explanation"] = explanation.to_dict()
             kept.append(documents[place].model_copy(update={"metadata": metadata}))
         return kept
 

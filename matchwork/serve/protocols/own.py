@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from matchwork.explain.titles import evidence_title
+from matchwork.explain import view_tables
 from matchwork.serve.protocols.base import StrictRoute, Style, Wire
 from matchwork.serve.service import Service
 
@@ -83,7 +83,11 @@ def routes(service: Service) -> APIRouter:
         service.check_length(request.document, "document")
         (explanation,) = await service.explain(served, [(request.query, request.document)])
         names = (*explanation.tables, *explanation.weights)
-        titles = {name: evidence_title(name) for name in names}
-        return {**explanation.to_json(), "model": served.name, "titles": titles}
+        shown = {
+            "model": served.name,
+            "titles": {name: explanation.title(name) for name in names},
+            "views": view_tables(explanation),
+        }
+        return {**explanation.to_dict(), **shown}
 
     return router
