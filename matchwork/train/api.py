@@ -9,7 +9,7 @@ from matchwork.data.classes import check_classes
 from matchwork.data.dataset import Dataset
 from matchwork.matcher.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.train.config import TrainConfig
 from matchwork.train.fitting import FitResult, fit
 from matchwork.train.keeper import OnEpoch
@@ -72,6 +72,6 @@ def train(
     return result
 
 
-def train_config(model: MatchModel, settings: dict[str, Any]) -> TrainConfig:
+def train_config(model: Model, settings: dict[str, Any]) -> TrainConfig:
     """The model's training defaults with the given settings on top."""
     return build(TrainConfig, {**model.training_defaults, **settings}, "training settings")

@@ -19,7 +19,7 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import remove_leftovers, write_beside
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.keeper import Keeper, OnEpoch, Validate
@@ -48,7 +48,7 @@ class FitResult:
 
 
 def fit(
-    model: MatchModel,
+    model: Model,
     samples: TrainingSet,
     config: TrainConfig,
     *,
@@ -94,7 +94,7 @@ def fit(
         )
     _require_writable(folder)
     remove_leftovers(folder)
-    model.read_corpus((samples.queries, samples.documents))
+    model.fit_corpus((samples.queries, samples.documents))
     staged = run_stages(
         model,
         samples,
@@ -196,7 +196,7 @@ def _strategy(config: TrainConfig) -> str | DDPStrategy:
 
 
 def _fingerprint(
-    model: MatchModel,
+    model: Model,
     samples: TrainingSet,
     config: TrainConfig,
     seed: int,

@@ -14,7 +14,7 @@ from torch import Tensor
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
 from matchwork.files import write_beside
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loggers import LOG_EVERY
@@ -22,7 +22,7 @@ from matchwork.train.module import not_finite, trained_tensors
 from matchwork.train.quiet import silence_lightning
 from matchwork.train.state import BEST, LAST, TrainState, save_checkpoint, save_history
 
-Validate: TypeAlias = Callable[[MatchModel], Mapping[str, float]]
+Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
 OnEpoch: TypeAlias = Callable[[Mapping[str, float]], None]
 _WORK_PER_SAVING = 10  # seconds of training that are worth one of saving
 
