@@ -7,7 +7,7 @@ import triton
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from matchwork.kernels.lstm.kernels import read_back, read_texts
+from matchwork.kernels.lstm.triton_kernels import read_back, read_texts
 
 MAX_UNITS = 128  # the weights of a gate must fit beside a processor
 _TEXTS = 16  # of one program: the fewest that a tensor core multiplies

@@ -1,4 +1,4 @@
-"""The start that transformers give their layers."""
+"""Linear layers initialised as transformers initialise theirs."""
 
 from torch import Tensor, nn
 
@@ -16,5 +16,5 @@ class SmallLinear(nn.Linear):
         nn.init.constant_(self.bias, bias)
 
     def forward(self, values: Tensor) -> Tensor:
-        """As any linear layer, but faster where nothing is learnt."""
+        """Apply the layer; faster without gradients."""
         return linear(values, self.weight, self.bias)
