@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from matchwork.data import CATALOGUE, load
 from matchwork.data.dataset import Dataset
-from matchwork.data.lcs import LETTERS, MAX_LENGTH, lcs, lcs_table
+from matchwork.data.sets.lcs import LETTERS, MAX_LENGTH, lcs, lcs_table
 
 strings = st.text("ABC", max_size=7)
 

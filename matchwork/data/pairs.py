@@ -1,16 +1,16 @@
-"""Pair files: one query, one document and a label a row.
+"""Pair files: a query, a document and a label in each row.
 
-Columns are found by their usual names, whatever the case, `_`, `-` or space in them
-(`doc_id`, `DocID`); `Columns` names them where a file calls them otherwise.
+Columns are found by their usual names, ignoring case, `_`, `-` and spaces (`doc_id`, `DocID`);
+`Columns` gives the names of other ones.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from matchwork.data.dataset import Split
-from matchwork.data.tables import Format, Table, read_table
+from matchwork.data.dataset import Columns, Dataset, Split, choose_splits
+from matchwork.data.readers import READERS, Reader
+from matchwork.data.tables import Table, find_table, need_table, read_table
 from matchwork.errors import DataError
 from matchwork.registry import did_you_mean
 from matchwork.types import Qrels
@@ -28,22 +28,20 @@ ALIASES: dict[str, tuple[str, ...]] = {
         *("sentenceid", "answerid", "qid2", "corpusid"),
     ),
 }
-"""Usual names of each column, lower-cased and without `_`, `-` and spaces; first found wins."""
+"""Usual names of each column, lower-cased and without `_`, `-` and spaces; the first match wins."""
 
-
-@dataclass(frozen=True)
-class Columns:
-    """What a file calls our columns; None looks for one of the usual names (`ALIASES`)."""
-
-    query: str | None = None
-    document: str | None = None
-    label: str | None = None
-    query_id: str | None = None
-    document_id: str | None = None
+SPLIT_OF_FILE = {
+    "train": "train",
+    "dev": "dev",
+    "valid": "dev",
+    "validation": "dev",
+    "test": "test",
+}
+"""Names of pair files in a folder, and the split that each holds."""
 
 
 class PairRow(NamedTuple):
-    """One row of a pair file as it stands there; label and ids may be absent."""
+    """One row of a pair file; `line` is its line number, label and ids may be absent."""
 
     line: int
     query: str
@@ -57,13 +55,21 @@ def read_pairs(
     path: str | Path,
     columns: Columns | None = None,
     *,
-    format: Format | None = None,
+    format: str | None = None,
     require_label: bool = True,
 ) -> Iterator[PairRow]:
-    """Stream a pair file in constant memory.
+    """Stream the rows of a pair file in constant memory.
 
-    The file is opened and its columns are found before this returns; without `require_label`
-    a file that has no label column gives rows whose label is None.
+    The file is opened and its columns are found before this returns.
+
+    Args:
+        path: TSV, CSV, JSONL (each also .gz) or Parquet file.
+        columns: Column names; the usual ones by default.
+        format: Name in `FORMATS`; by default the suffix decides.
+        require_label: Whether a missing label column is an error; otherwise labels are None.
+
+    Raises:
+        DataError: A column is missing or a value is wrong; names file, line and column.
     """
     path = Path(path)
     table = read_table(path, format)
@@ -75,20 +81,27 @@ def read_split(
     name: str,
     columns: Columns | None = None,
     *,
-    format: Format | None = None,
+    format: str | None = None,
     require_label: bool = True,
 ) -> Split:
-    """Read a pair file as one split; see `build_split` for the ids."""
+    """Read a pair file as one split; see `read_pairs` and `build_split`."""
     rows = read_pairs(path, columns, format=format, require_label=require_label)
     return build_split(name, rows, Path(path))
 
 
 def build_split(name: str, rows: Iterable[PairRow], source: Path) -> Split:
-    """Group rows by query.
+    """Group rows by query into a split.
 
-    Absent ids are made: a query's from its text, a document's from its row. A document listed
-    again for the same query is kept apart as `id#2`, so that no row (and no label) is lost.
-    An id that stands for two different texts is an error.
+    Missing ids are generated: equal queries share one, every row has its own document. A document
+    that is listed twice for a query becomes `id#2` the second time, so that no label is lost.
+
+    Args:
+        name: Name of the split.
+        rows: Rows of a pair file.
+        source: The file, for messages.
+
+    Raises:
+        DataError: An id stands for two different texts.
     """
     queries, documents = _Texts("query", source), _Texts("document", source)
     made_ids: dict[str, str] = {}
@@ -118,13 +131,13 @@ def build_split(name: str, rows: Iterable[PairRow], source: Path) -> Split:
 
 
 def find_column(names: Sequence[str], aliases: Iterable[str]) -> str | None:
-    """The column of a file that goes by one of these usual names."""
+    """Return the first column that has one of the usual names, None without one."""
     plain = {_plain(name): name for name in reversed(names)}
     return next((plain[alias] for alias in aliases if alias in plain), None)
 
 
 def missing_column(path: Path, names: Sequence[str], wanted: str) -> DataError:
-    """The error for a column that is not in the file's first line."""
+    """Return the error for a column that is not in the file's first line."""
     return DataError(
         f"no such column; the file has {', '.join(map(repr, names))}; name the columns in the "
         f"first line or pass columns=; {did_you_mean(wanted, names)}",
@@ -135,7 +148,7 @@ def missing_column(path: Path, names: Sequence[str], wanted: str) -> DataError:
 
 
 class _Texts:
-    """Texts by id, remembering where each was first seen."""
+    """Texts by id, with the line in which each first occurred."""
 
     def __init__(self, kind: str, source: Path) -> None:
         self.kind, self.source = kind, source
@@ -158,7 +171,7 @@ def _find_columns(
     path: Path, names: Sequence[str], columns: Columns | None, require_label: bool
 ) -> dict[str, str]:
     required = {"query", "document", *(["label"] if require_label else [])}
-    found: dict[str, str] = {}
+    names_of: dict[str, str] = {}
     for ours, aliases in ALIASES.items():
         theirs: str | None = getattr(columns, ours, None)
         if theirs is None:
@@ -168,13 +181,13 @@ def _find_columns(
         elif theirs not in names:
             raise missing_column(path, names, theirs)
         if theirs is not None:
-            found[ours] = theirs
-    return found
+            names_of[ours] = theirs
+    return names_of
 
 
-def _rows(path: Path, table: Table, found: dict[str, str]) -> Iterator[PairRow]:
-    names = list(found.values())
-    at = {ours: position for position, ours in enumerate(found)}
+def _rows(path: Path, table: Table, columns: dict[str, str]) -> Iterator[PairRow]:
+    names = list(columns.values())
+    at = {ours: position for position, ours in enumerate(columns)}
     label_at, query_id_at, document_id_at = map(at.get, ("label", "query_id", "document_id"))
     line = 0
     for line, values in table.select(names):
@@ -193,21 +206,21 @@ def _rows(path: Path, table: Table, found: dict[str, str]) -> Iterator[PairRow]:
 
 
 def to_text(value: object, path: Path, line: int, column: str) -> str:
-    """The text of a cell, which may be empty but not absent."""
+    """Return the text of a cell, which may be empty but not missing."""
     if isinstance(value, str):
         return value
     raise _wrong("a text", value, path, line, column)
 
 
 def to_id(value: object, path: Path, line: int, column: str) -> str:
-    """The id in a cell: some text or a whole number."""
+    """Return the id in a cell: a text or a whole number."""
     if isinstance(value, str | int) and value != "":
         return str(value)
     raise _wrong("an id", value, path, line, column)
 
 
 def to_label(value: object, path: Path, line: int, column: str) -> int:
-    """The label in a cell: `1`, `"1"`, `1.0`, `"1.0"` or `true`, never below 0."""
+    """Return the label in a cell: `1`, `"1"`, `1.0`, `"1.0"` or `true`, never below 0."""
     if value == "0" or value == "1":
         return int(value == "1")
     if isinstance(value, str | int | float):
@@ -221,7 +234,7 @@ def to_label(value: object, path: Path, line: int, column: str) -> int:
 
 
 def no_rows(path: Path) -> DataError:
-    """The error for a file that ends after its column names."""
+    """Return the error for a file that ends after its column names."""
     return DataError("the file has column names but no rows", path=path)
 
 
@@ -247,3 +260,28 @@ def _plain(name: str) -> str:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def read_pair_files(
+    folder: Path, names: Sequence[str], options: Mapping[str, str | bool]
+) -> dict[str, Split]:
+    """Read one pair file per split of a catalogued folder; `dev-clean` is `dev_clean.tsv`."""
+    return {name: read_split(need_table(folder, name.replace("-", "_")), name) for name in names}
+
+
+def _files_by_split(folder: Path) -> dict[str, Path]:
+    files = ((split, find_table(folder, stem)) for stem, split in SPLIT_OF_FILE.items())
+    return {split: path for split, path in files if path}
+
+
+def _read_folder(folder: Path, splits: Sequence[str] | None, columns: Columns | None) -> Dataset:
+    files = _files_by_split(folder)
+    names = choose_splits(splits, files, folder)
+    return Dataset(folder.name, {name: read_split(files[name], name, columns) for name in names})
+
+
+def _recognises(folder: Path) -> bool:
+    return not find_table(folder, "corpus") and bool(_files_by_split(folder))
+
+
+READERS.add("pair-files", Reader(_recognises, _read_folder, generic=True))

@@ -1,4 +1,4 @@
-"""From a docstring to a (query, document) pair that does not name its object."""
+"""Turn a docstring into a (query, document) pair that does not name its object."""
 
 import inspect
 import re
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Pair(NamedTuple):
-    """A docstring's first paragraph and the rest of it; `name` is its object's."""
+    """First paragraph (query) and rest (document) of the docstring of the object `name`."""
 
     name: str
     query: str
@@ -16,7 +16,7 @@ class Pair(NamedTuple):
 
 QUERY_WORDS = range(4, 41)
 MIN_DOCUMENT_WORDS = 15
-"""Distinct words below which a body says too little to be found by."""
+"""A body with fewer distinct words is too short to be retrieved."""
 
 _WORD = re.compile(r"[^\W_]+")
 # Unfilled templates, and dispatchers that list their signatures in no fixed order.
@@ -33,14 +33,16 @@ _CUT_BLOCK = re.compile(
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words: what filters and duplicates are counted in."""
+    """Return the lower-case words of a text, the unit of filters and duplicates."""
     return _WORD.findall(text.lower())
 
 
 def make_pair(doc: str, names: Sequence[str]) -> Pair | None:
-    """The pair of one docstring, or None when a filter rejects it.
+    """Return the pair of one docstring, or None when a filter rejects it.
 
-    `names` are all qualified names of the object; the one nearest the root becomes the pair's.
+    Args:
+        doc: The docstring.
+        names: All qualified names of the object; the pair gets the one with the fewest dots.
     """
     # Most docstrings are too short: turning them away first saves half the time.
     if _GENERATED.search(doc) or len(set(words(doc))) < MIN_DOCUMENT_WORDS:
@@ -72,7 +74,7 @@ def _without_signatures(text: str, identifier: str) -> str:
 
 
 def _closing(text: str, start: int) -> int:
-    """The position after the parenthesis that closes the one just before `start`."""
+    """Return the index after the parenthesis that closes the one just before `start`."""
     depth = 1
     for position in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[position], 0)

@@ -14,7 +14,7 @@ Shingles = npt.NDArray[np.int64]
 
 
 def first_of_each(texts: Sequence[Sequence[str]]) -> list[int]:
-    """Positions left after dropping every text whose Jaccard with an earlier kept one is >= .6.
+    """Return the positions of texts whose Jaccard similarity with all earlier kept ones is < .6.
 
     Exact, yet far from all pairs: with the shingles of each set ordered from rare to common, two
     sets that overlap this much must share one of their first `n - ceil(.6 n) + 1`.
@@ -34,7 +34,7 @@ def first_of_each(texts: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _shingles(texts: Sequence[Sequence[str]]) -> list[Shingles]:
-    """The set of three-word runs of each text, as numbers; a shorter text is padded to one run."""
+    """Return the set of word trigrams of each text, as numbers; short texts are padded to one."""
     numbers: dict[str, int] = {}
     coded = [[numbers.setdefault(word, len(numbers) + 1) for word in text] for text in texts]
     base = len(numbers) + 1
@@ -47,7 +47,7 @@ def _shingles(texts: Sequence[Sequence[str]]) -> list[Shingles]:
 
 
 def _rare_first(sets: Sequence[Shingles]) -> list[Shingles]:
-    """Renumber the shingles by how many texts hold them, and sort each set by that."""
+    """Renumber the shingles by document frequency, and sort each set by it."""
     if not sets:
         return []
     _, inverse, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)

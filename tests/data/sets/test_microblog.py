@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from matchwork.data.partition import hold_out, part_of
-from matchwork.data.sources import MICROBLOG_YEARS, microblog
+from matchwork.data.sets.microblog import YEARS, microblog
 
 TOPICS = 20
 
@@ -13,7 +13,7 @@ TOPICS = 20
 @pytest.fixture
 def folder(tmp_path):
     """Twenty topics a year with three tweets each; every topic also finds one shared tweet."""
-    for number, year in enumerate(MICROBLOG_YEARS):
+    for number, year in enumerate(YEARS):
         rows, run, qrels = ["query_id\tquery\tdoc_id\tdoc\tlabel"], [], []
         for topic in range(number * TOPICS, (number + 1) * TOPICS):
             tweets = [f"{topic}0", f"{topic}1", "777777"]
@@ -35,7 +35,7 @@ def test_a_year(folder):
     assert year.qrels["20"] == {"200": 1, "201": 0, "999": 2}
 
 
-@pytest.mark.parametrize("year", MICROBLOG_YEARS)
+@pytest.mark.parametrize("year", YEARS)
 def test_the_other_years(folder, year):
     names = [year, f"train-{year}", f"dev-{year}"]
     test, train, dev = microblog(folder, names, {}).values()

@@ -1,10 +1,11 @@
-"""A data set small enough to read, for first steps, examples and tests."""
+"""Toy questions, small enough to read, for first steps, examples and tests."""
 
 from collections.abc import Sequence
 
+from matchwork.data.catalogue import CATALOGUE, CatalogueEntry
 from matchwork.data.dataset import Dataset, Split
 
-# Question, its answer, three sentences about the same things that do not answer it.
+# A question, its answer, and three sentences on the same subject that do not answer it.
 _QUESTIONS = {
     "train": [
         (
@@ -184,7 +185,7 @@ _QUESTIONS = {
 
 
 def toy() -> Dataset:
-    """24 handwritten questions with four candidates each, one of them the answer."""
+    """Return 24 handwritten questions with four candidates each, one of them the answer."""
     return Dataset(
         "toy",
         {name: _split(name, questions) for name, questions in _QUESTIONS.items()},
@@ -204,7 +205,18 @@ def _split(name: str, questions: Sequence[tuple[str, ...]]) -> Split:
         ids = [f"{query_id}-{letter}" for letter in "abcd"]
         documents.update(zip(ids, sentences, strict=True))
         qrels[query_id] = {id: int(id == ids[0]) for id in ids}
-        # The answer moves from place to place, so that file order is worth nothing.
+        # The position of the answer rotates: file order must not help.
         shift = number % len(ids)
         candidates[query_id] = tuple(ids[shift:] + ids[:shift])
     return Split(name, queries, documents, qrels, candidates)
+
+
+CATALOGUE.add(
+    "toy",
+    CatalogueEntry(
+        title="A few handwritten questions, for first steps and tests",
+        build=toy,
+        splits={"train": None, "dev": None, "test": None},
+        licence="Apache-2.0",
+    ),
+)

@@ -1,7 +1,7 @@
-"""`pydocs`: a data set of real pairs, made on the spot from installed docstrings.
+"""`pydocs`: a collection generated from the docstrings of installed packages.
 
 The first paragraph of a docstring is the query, the rest of it the only relevant document, and
-every query ranks the documents of all splits. What is in it depends on what is installed, so
+every query searches the documents of all splits. Its content depends on what is installed, so
 `Dataset.versions` names the packages and a fingerprint of the texts.
 """
 
@@ -19,15 +19,16 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from matchwork.data.catalogue import CATALOGUE, CatalogueEntry
 from matchwork.data.dataset import Dataset, Split
-from matchwork.data.pydocs import worker
-from matchwork.data.pydocs.clean import Pair, make_pair, words
-from matchwork.data.pydocs.duplicates import first_of_each
+from matchwork.data.sets.pydocs import worker
+from matchwork.data.sets.pydocs.clean import Pair, make_pair, words
+from matchwork.data.sets.pydocs.duplicates import first_of_each
 from matchwork.errors import DataError, OutputError
 from matchwork.files import user_cache, write_beside
 
 FORMAT = 1
-"""Raise when the same docstrings would give other pairs: it is part of the cache key."""
+"""Part of the cache key: increase it when the same docstrings would give other pairs."""
 
 TIME_LIMIT = 600
 
@@ -56,27 +57,29 @@ _REMOVED_FROM_PYTHON = frozenset({
 
 
 def standard_library() -> list[str]:
-    """The public modules of the running Python that are safe to import."""
+    """Return the public modules of the standard library that are safe to import."""
     names = sys.stdlib_module_names - _REMOVED_FROM_PYTHON
     return sorted(name for name in names if worker.is_wanted(name))
 
 
 def installed_packages() -> list[str]:
-    """The standard library, then those of the scientific packages that are installed."""
+    """Return the standard library, then the scientific packages that are installed."""
     return [*standard_library(), *(name for name in SCIENTIFIC if find_spec(name) is not None)]
 
 
 def build(
     cache: Path | None = None,
     packages: Sequence[str] | None = None,
-    progress: Callable[[str], None] | None = None,
+    on_step: Callable[[str], None] | None = None,
 ) -> Dataset:
-    """Read the set from its cache, or make it (about half a minute) and keep it there.
+    """Read the data set from its cache, or generate it (about half a minute) and cache it.
 
-    `cache` is a folder, the user's cache folder by default; `packages` are import names,
-    `installed_packages()` by default; `progress` is told each step in words.
+    Args:
+        cache: Folder of the cache; the user's cache folder by default.
+        packages: Import names; `installed_packages()` by default.
+        on_step: Called with a description of each step.
     """
-    say = progress or (lambda message: None)
+    say = on_step or (lambda message: None)
     names = list(dict.fromkeys(installed_packages() if packages is None else packages))
     versions = _versions(names)
     path = (
@@ -96,7 +99,7 @@ def build(
 
 
 def _versions(names: Iterable[str]) -> dict[str, str]:
-    """Python's version and that of each package that is not part of it."""
+    """Return the versions of Python and of each package outside the standard library."""
     versions = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in names:
         root = name.partition(".")[0]
@@ -113,8 +116,8 @@ def _versions(names: Iterable[str]) -> dict[str, str]:
 
 
 def _collect(names: Sequence[str]) -> list[Pair]:
-    """Run the worker and clean what it found, sorted by qualified name."""
-    # -P and an empty working folder: nothing of the caller's can be imported by accident.
+    """Run the worker and return the cleaned pairs, sorted by qualified name."""
+    # -P and an empty working folder: no module of the caller's is imported by accident.
     command = [sys.executable, "-P", "-W", "ignore", worker.__file__, *names]
     quiet = {"MPLBACKEND": "Agg", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
     # Some docstrings are generated from sets; their order must be the same every time.
@@ -138,7 +141,7 @@ def _collect(names: Sequence[str]) -> list[Pair]:
         tail = "\n".join(done.stderr.strip().splitlines()[-5:])
         raise DataError(
             f"pydocs: the docstring worker ended with code {done.returncode}; "
-            f"leave the failing package out. Its last words:\n{tail}"
+            f"leave the failing package out. End of its output:\n{tail}"
         )
     records = [json.loads(line) for line in done.stdout.splitlines()]
     made = (make_pair(record["doc"], record["names"]) for record in records if "doc" in record)
@@ -146,7 +149,7 @@ def _collect(names: Sequence[str]) -> list[Pair]:
 
 
 def _distinct(pairs: Sequence[Pair]) -> list[Pair]:
-    """Drop repeated names, queries and documents, then near-duplicates; the first one stays."""
+    """Keep the first of equal names, queries and documents, then of near-duplicate documents."""
     for part in range(len(Pair._fields)):
         first: dict[str, Pair] = {}
         for pair in pairs:
@@ -156,12 +159,12 @@ def _distinct(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _digest(parts: Iterable[str]) -> str:
-    """A short hash that is the same on every machine."""
+    """Return a short hash, equal on every machine."""
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def split_of(query: str) -> str:
-    """The split a query belongs to, by its own text alone: 80 / 10 / 10 in a hundred."""
+    """Return the split of a query, a function of its text: 80 % train, 10 % dev, 10 % test."""
     share = int(_digest([query]), 16) % 100
     return "train" if share < 80 else "dev" if share < 90 else "test"
 
@@ -192,9 +195,22 @@ def _write_cache(path: Path, pairs: Sequence[Pair]) -> None:
 
 
 def _read_cache(path: Path) -> list[Pair] | None:
-    """The cached pairs; None when there are none or the file is damaged (it is made again)."""
+    """Read cached pairs; None if there are none or the file is damaged (they are made again)."""
     try:
         lines = gzip.decompress(path.read_bytes()).decode().splitlines()
         return [Pair(**json.loads(line)) for line in lines]
     except (OSError, EOFError, ValueError, TypeError, zlib.error):
         return None
+
+
+CATALOGUE.add(
+    "pydocs",
+    CatalogueEntry(
+        title="Docstrings of the installed Python packages: first paragraph and the rest",
+        build=build,
+        splits={"train": None, "dev": None, "test": None},
+        measures=("RR", "Success@1", "Success@10"),
+        licence="that of each package; made on your machine, never shipped",
+        notes="Needs no download; its size depends on what is installed.",
+    ),
+)

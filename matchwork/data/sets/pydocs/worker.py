@@ -1,7 +1,7 @@
-"""Collects docstrings by importing packages; runs as a script in a process of its own.
+"""Collect docstrings by importing packages; run as a script in a separate process.
 
-Importing is needed because many docstrings are generated (half of scipy's). It costs memory and
-has side effects, so it never happens in the caller. Arguments: package names. Standard output:
+Packages must be imported because many docstrings are generated (half of scipy's). That costs
+memory and has side effects, so the caller never does it. Arguments: package names. Standard output:
 JSON lines `{"names", "doc"}`, then `{"modules", "failed"}`. Only the standard library is used, so
 that the script runs wherever its file lies.
 """
@@ -51,14 +51,14 @@ SKIPPED_MODULES = frozenset(
 
 
 def is_wanted(module: str) -> bool:
-    """Whether a module's full name is public and safe to import."""
+    """Return whether a module, by its full name, is public and safe to import."""
     parts = module.split(".")
     hidden = any(part.startswith("_") or part in SKIPPED_PARTS for part in parts)
     return not hidden and module not in SKIPPED_MODULES
 
 
 def load(name: str) -> ModuleType | None:
-    """Import a module; None when it cannot be (whatever the reason: it is counted, not fatal)."""
+    """Import a module; return None on any error (it is counted, not fatal)."""
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit):
@@ -66,7 +66,7 @@ def load(name: str) -> ModuleType | None:
 
 
 def walk(name: str, failed: list[str]) -> Iterator[ModuleType]:
-    """A module and its public submodules, in sorted order."""
+    """Yield a module and its public submodules, in sorted order."""
     module = load(name)
     if module is None:
         failed.append(name)
@@ -80,7 +80,7 @@ def walk(name: str, failed: list[str]) -> Iterator[ModuleType]:
 
 
 def own_doc(value: object) -> str | None:
-    """The docstring written for this object, not one borrowed from its type."""
+    """Return the docstring of the object itself, not one inherited from its type."""
     doc = getattr(value, "__doc__", None)
     if not isinstance(doc, str) or doc == type(value).__doc__:
         return None
@@ -88,14 +88,14 @@ def own_doc(value: object) -> str | None:
 
 
 def members(owner: ModuleType | type) -> Iterator[tuple[str, object]]:
-    """The public attributes defined on a module or class, in sorted order."""
+    """Yield the public attributes defined on a module or class, in sorted order."""
     for name, value in sorted(vars(owner).items(), key=lambda item: str(item[0])):
         if not str(name).startswith("_"):
             yield str(name), value
 
 
 def documented(module: ModuleType) -> Iterator[tuple[str, str]]:
-    """(qualified name, docstring) of the module, its functions, its classes and their members."""
+    """Yield (qualified name, docstring) of a module, its functions, classes and their members."""
     package = module.__name__.partition(".")[0]
     if doc := own_doc(module):
         yield module.__name__, doc
@@ -116,7 +116,7 @@ def documented(module: ModuleType) -> Iterator[tuple[str, str]]:
 
 
 def collect(packages: list[str], output: TextIO) -> None:
-    """Write every distinct docstring of the packages with all the names that carry it."""
+    """Write every distinct docstring of the packages with the names of all objects that have it."""
     names: dict[str, list[str]] = {}
     failed: list[str] = []
     modules = 0
@@ -131,12 +131,12 @@ def collect(packages: list[str], output: TextIO) -> None:
 
 
 def main() -> None:
-    """Keep standard output for the records: imported code may print what it likes."""
+    """Write records to standard output and redirect what imported code prints."""
     warnings.simplefilter("ignore")
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         collect(sys.argv[1:], output)
-    # Threads and exit handlers of the imported packages have nothing left to do here.
+    # Skip the threads and exit handlers of the imported packages.
     os._exit(0)
 
 

@@ -1,9 +1,9 @@
-"""The LCS simulation of the Match-SRNN paper: how long is the longest common subsequence?
+"""The simulation of the Match-SRNN paper: predict the length of a longest common subsequence.
 
 Wan et al., Match-SRNN, IJCAI 2016. Pairs of random strings whose label is the
 length of their longest common subsequence (LCS). The paper states neither the lengths of the
 strings nor a dev split: both lengths are uniform in 1..10, and dev is a third draw, so that
-nothing has to be chosen on test.
+nothing is chosen on test.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,19 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from matchwork.data.catalogue import CATALOGUE, CatalogueEntry
 from matchwork.data.dataset import Dataset, Split
 
 LETTERS = "ABCDEFGHIJ"
 MAX_LENGTH = 10
 LABEL_SCALE = 10.0
-"""A constant, since no recursion over prefixes can know the lengths of the whole strings."""
+"""A constant: a recursion over prefixes cannot know the lengths of the whole strings."""
 SIZES = {"train": 10_000, "dev": 1_000, "test": 1_000}
 SEED = 2016
 
 
 def lcs_table(query: Sequence[str], document: Sequence[str]) -> npt.NDArray[np.int64]:
-    """LCS length of every two prefixes, shape (query + 1, document + 1): row and column 0 are 0."""
+    """Return the LCS length of all prefixes, shape (query + 1, document + 1)."""
     table = [[0] * (len(document) + 1)]
     for letter in query:
         above, row = table[-1], [0]
@@ -33,7 +34,7 @@ def lcs_table(query: Sequence[str], document: Sequence[str]) -> npt.NDArray[np.i
 
 
 def lcs() -> Dataset:
-    """10,000 training, 1,000 dev and 1,000 test pairs; the same ones every time."""
+    """Generate 10,000 training, 1,000 dev and 1,000 test pairs from a fixed seed."""
     streams = np.random.SeedSequence(SEED).spawn(len(SIZES))
     return Dataset(
         "lcs",
@@ -63,4 +64,19 @@ def _split(name: str, size: int, rng: np.random.Generator) -> Split:
 
 def _letters(rng: np.random.Generator) -> list[str]:
     length = int(rng.integers(1, MAX_LENGTH + 1))
-    return [LETTERS[place] for place in rng.integers(len(LETTERS), size=length)]
+    return [LETTERS[index] for index in rng.integers(len(LETTERS), size=length)]
+
+
+CATALOGUE.add(
+    "lcs",
+    CatalogueEntry(
+        title="Pairs of random strings and the length of their longest common subsequence",
+        build=lcs,
+        splits={"train": None, "dev": None, "test": None},
+        task="regression",
+        measures=("MSE", "Exact"),
+        licence="Apache-2.0",
+        citation="Wan et al.: Match-SRNN, IJCAI 2016",
+        notes="Letters A to J, both lengths uniform in 1..10; the target is LCS / 10.",
+    ),
+)

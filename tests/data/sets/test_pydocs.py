@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwork.data import pydocs
-from matchwork.data.pydocs import worker
-from matchwork.data.pydocs.clean import make_pair, words
-from matchwork.data.pydocs.duplicates import first_of_each
+from matchwork.data.sets import pydocs
+from matchwork.data.sets.pydocs import worker
+from matchwork.data.sets.pydocs.clean import make_pair, words
+from matchwork.data.sets.pydocs.duplicates import first_of_each
 from matchwork.errors import DataError
 
 SMALL = ("argparse", "collections", "email", "json", "logging", "pathlib", "statistics", "urllib")
