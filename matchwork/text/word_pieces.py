@@ -102,18 +102,16 @@ class WordPieceTokenizer:
     def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
         """Token ids of every text."""
         rows: list[Ids] = []
-        full = 0
-        cut_texts = 0
+        num_cut: list[int] = []
         for chunk in chunks(texts):
             for encoding in self._pieces.encode_batch(chunk, add_special_tokens=False):
                 ids = np.array([*self._first, *encoding.ids], dtype=np.int64)
                 continues = self._continues(encoding)
                 kept = self._num_kept(continues, max_length)
                 rows.append((ids + self._vocab_size * continues)[:kept])
-                full += len(ids)
-                cut_texts += kept < len(ids)
+                num_cut.append(max(0, len(ids) - kept))
         table = TokenTable.from_rows(rows)
-        return TokenTable(table.flat, table.starts, cut_texts, full - len(table.flat))
+        return TokenTable(table.flat, table.starts, np.array(num_cut, dtype=np.int64))
 
     def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
         """The tokens behind the ids of one text, in the same order: pieces, or whole words."""
