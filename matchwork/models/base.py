@@ -105,12 +105,12 @@ class MatchModel(nn.Module, ABC):
     @property
     def encodes_apart(self) -> bool:
         """Whether each text is encoded without the other, so that it can be done beforehand."""
-        return self.config.encodes_apart and not self.encoder.joint
+        return self.config.encodes_apart and not self.encoder.cross_encode
 
     @property
     def pair_room(self) -> int | None:
         """Most tokens of a query and its document together that are read; None: any number."""
-        return None if self.encodes_apart else self.encoder.pair_room
+        return None if self.encodes_apart else self.encoder.max_pair_tokens
 
     def frozen_names(self) -> set[str]:
         """Entries of the state that training never changes, so a checkpoint can skip them."""
@@ -145,10 +145,10 @@ class MatchModel(nn.Module, ABC):
         return self.prepare(self.encoder(sequences), sequences)
 
     def encode_pairs(self, batch: PairBatch) -> tuple[Encoded, Encoded]:
-        """Both sides, each by itself or, with an encoder that is `joint`, in sight of the other."""
-        if not self.encoder.joint:
+        """Encode both sides, each by itself or, if the encoder cross-encodes, both as one text."""
+        if not self.encoder.cross_encode:
             return self.encode(batch.query), self.encode(batch.document)
-        joined = self.encoder.join(batch.query, batch.document)
+        joined = self.encoder.encode_pair(batch.query, batch.document)
         query = self.prepare(joined.query, batch.query)
         return query, self.prepare(joined.document, batch.document)
 
