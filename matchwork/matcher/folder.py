@@ -13,7 +13,7 @@ from matchwork.config import build, to_table
 from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError
 from matchwork.files import folder_beside, read_json, write_json, write_text
-from matchwork.models import MODELS, MatchModel
+from matchwork.models import MODELS, Model
 from matchwork.rank.calibration import calibration_from_table, calibration_to_table
 from matchwork.text import CorpusStatistics
 from matchwork.text.tokenizer import TOKENIZERS
@@ -28,7 +28,7 @@ STATISTICS, CALIBRATION, CARD = "statistics.safetensors", "calibration.json", "R
 OWN_FILES = {CONFIG, WEIGHTS, TOKENIZER, STATISTICS, CALIBRATION, CARD}
 
 
-def registered_name(model: MatchModel) -> str:
+def registered_name(model: Model) -> str:
     """The registered name whose class and preset this model has; of several, the most specific."""
     settings = to_table(model.config)
     fitting = [
