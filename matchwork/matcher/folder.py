@@ -64,7 +64,7 @@ def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
     files = [WEIGHTS, TOKENIZER]
     tensors = {k: v.detach().cpu().contiguous() for k, v in matcher.model.state_dict().items()}
     save_file(tensors, folder / WEIGHTS)
-    write_json(folder / TOKENIZER, matcher.tokenizer.to_json())
+    write_json(folder / TOKENIZER, matcher.tokenizer.to_dict())
     if matcher.statistics is not None:
         save_arrays(matcher.statistics.to_arrays(), folder / STATISTICS)
         files.append(STATISTICS)
@@ -105,7 +105,7 @@ def load(path: str | Path) -> "Matcher":
     config = _read_config(folder)
     try:
         tokenizer_table = read_json(folder / TOKENIZER)
-        tokenizer = TOKENIZERS[tokenizer_table["kind"]].from_json(tokenizer_table)
+        tokenizer = TOKENIZERS[tokenizer_table["kind"]].from_dict(tokenizer_table)
         entry, encoder_class = MODELS[config["model"]["name"]], ENCODERS[config["encoder"]["kind"]]
         settings = build(encoder_class.Config, config["encoder"]["config"], f"{folder / CONFIG}")
         model_config = entry.config(config["model"]["config"], f"{folder / CONFIG}")
