@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from matchwork.encode.one_row import longest_first
+from matchwork.encode.concatenation import longest_first
 from matchwork.text import PairBatch
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 

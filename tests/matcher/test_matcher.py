@@ -47,8 +47,8 @@ class CountingTokenizer:
     def tokens(self, text: str, max_length: int | None = None):
         return self.inner.tokens(text, max_length)
 
-    def to_json(self):
-        return self.inner.to_json()
+    def to_dict(self):
+        return self.inner.to_dict()
 
 
 @pytest.fixture(params=list(MODELS))

@@ -1,12 +1,7 @@
 """Lines with intervals: values stand where they belong and keep their names."""
 
-from matchwork.explain.drawing import to_svg
-from matchwork.explain.line_charts import (
-    LinePoint,
-    Titles,
-    curves_with_bands,
-    lines_with_intervals,
-)
+from matchwork.report.drawing import to_svg
+from matchwork.report.line_charts import LinePoint, Titles, curves_with_bands, lines_with_intervals
 
 TITLES = Titles("setting", "AP", "model", "A chart")
 
@@ -30,7 +25,7 @@ def test_lines_of_a_number_and_of_words():
 def test_intervals_of_two_lines_stand_side_by_side():
     chart = lines_with_intervals(points(1, 2), TITLES).to_dict()
     (rows,) = chart["datasets"].values()
-    places = sorted(row["place"] for row in rows)
+    places = sorted(row["position"] for row in rows)
     assert len(set(places)) == 4 and abs(places[1] - places[0]) < 0.1 < places[2] - places[1]
 
 

@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -7,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwork.explain.highlight import Scale, Segment, marked_text, segments
+from matchwork.report.highlight import Scale, Segment, marked_text, segments
 from matchwork.text import Token
 
 
@@ -46,19 +45,6 @@ def test_paint_follows_sign_and_size():
         ("217", "0.38"),
         ("47", "0.00"),
     ]
-
-
-def test_notebook_view_escapes_texts_and_names_the_evidence(handmade):
-    html = handmade._repr_html_()
-    assert "Score <strong>0.5000</strong> by hand." in html
-    assert "how far each document word stays from the query" in html
-    assert "<td>fox</td><td>fox</td>" in html
-
-
-@pytest.mark.parametrize("probability", [None, 0.25])
-def test_notebook_view_shows_a_probability_only_when_there_is_one(handmade, probability):
-    html = replace(handmade, probability=probability)._repr_html_()
-    assert ("probability of a match 0.25" in html) == (probability is not None)
 
 
 def test_words_that_differ_little_do_not_look_alike():

@@ -1,4 +1,4 @@
-"""Lines over a setting or over time, each point with its interval."""
+"""Line charts over a setting or over time, with intervals."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     import altair as alt
 
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 # Told apart by everyone, on light and dark pages (after Okabe and Ito).
 COLOURS = ("#2f6fb7", "#d9730d", "#1f9e77", "#c65a9e", "#8a8f2a", "#59b4e8", "#a0522d", "#7f7f7f")
@@ -18,7 +18,7 @@ X: TypeAlias = str | int | float | bool
 
 
 class LinePoint(NamedTuple):
-    """A value of one line, and the interval it is known to lie in."""
+    """A point of one line, with its interval."""
 
     line: str
     x: X
@@ -28,7 +28,7 @@ class LinePoint(NamedTuple):
 
 
 class Titles(NamedTuple):
-    """What a chart and its parts are called; without `lines` there is no legend."""
+    """Titles of the axes, the legend and the chart; without `lines` there is no legend."""
 
     x: str
     y: str
@@ -39,26 +39,29 @@ class Titles(NamedTuple):
 def lines_with_intervals(
     points: Sequence[LinePoint], titles: Titles, *, joined: bool = True
 ) -> "Chart":
-    """A dot for each value with its interval as a bar; `joined`, dots of a line are connected.
+    """Draw a dot for each value, with its interval as a bar.
 
-    Numbers stand where they belong on the axis, other values in the order given.
+    Args:
+        points: Values with intervals. Numeric `x` lie to scale, others in the order given.
+        titles: Titles of the parts.
+        joined: Whether to connect the dots of a line.
     """
     import altair as alt
 
-    places = _places([point.x for point in points])
+    positions = _positions([point.x for point in points])
     names = list(dict.fromkeys(point.line for point in points))
-    ordered = sorted(set(places.values()))
+    ordered = sorted(set(positions.values()))
     step = min((after - before for before, after in pairwise(ordered)), default=1.0)
     middle = (len(names) - 1) / 2
     rows: list[dict[str, Any]] = [
         point._asdict()
-        | {"place": places[point.x] + (names.index(point.line) - middle) * _DODGE * step}
+        | {"position": positions[point.x] + (names.index(point.line) - middle) * _DODGE * step}
         for point in points
     ]
     x = alt.X(
-        "place:Q",
+        "position:Q",
         title=titles.x,
-        axis=alt.Axis(values=ordered, grid=False, **_labels(places)),
+        axis=alt.Axis(values=ordered, grid=False, **_labels(positions)),
         scale=alt.Scale(domain=[ordered[0] - step / 3, ordered[-1] + step / 3], nice=False),
     )
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, color=_colour(names, titles))
@@ -72,7 +75,12 @@ def lines_with_intervals(
 
 
 def curves_with_bands(points: Sequence[LinePoint], titles: Titles) -> "Chart":
-    """A smooth run of values for each line, its interval as a band; `x` must be numbers."""
+    """Draw a curve for each line, with its intervals as a band.
+
+    Args:
+        points: Values with intervals; every `x` must be a number.
+        titles: Titles of the parts.
+    """
     import altair as alt
 
     names = list(dict.fromkeys(point.line for point in points))
@@ -90,18 +98,18 @@ def curves_with_bands(points: Sequence[LinePoint], titles: Titles) -> "Chart":
 _NUMBERS = ("value", "low", "high")
 
 
-def _places(values: Sequence[X]) -> dict[X, float]:
-    """Where each value stands on the axis."""
+def _positions(values: Sequence[X]) -> dict[X, float]:
+    """Map each value to its position on the axis."""
     found = list(dict.fromkeys(values))
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
         return {value: float(value) for value in found}
     return {value: float(position) for position, value in enumerate(found)}
 
 
-def _labels(places: dict[X, float]) -> dict[str, Any]:
-    """Each place is called what stands there, 0.2 as 0.2 and 4 as 4."""
-    names = [str(value) for value in places]
-    return {"labelExpr": f"{dumps(names)}[indexof({dumps(list(places.values()))}, datum.value)]"}
+def _labels(positions: dict[X, float]) -> dict[str, Any]:
+    """Label each position with its value: 0.2 as 0.2 and 4 as 4."""
+    names = [str(value) for value in positions]
+    return {"labelExpr": f"{dumps(names)}[indexof({dumps(list(positions.values()))}, datum.value)]"}
 
 
 def _colour(names: Sequence[str], titles: Titles) -> "alt.Color":

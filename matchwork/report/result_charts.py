@@ -1,4 +1,4 @@
-"""Pictures of results: training curves, systems with intervals, wins and losses, trust."""
+"""Charts of results: training curves, systems with intervals, wins and losses, calibration."""
 
 import math
 from collections import defaultdict
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchwork.errors import DataError
-from matchwork.explain.drawing import INK
-from matchwork.explain.highlight import NEGATIVE, POSITIVE
+from matchwork.report.drawing import INK
+from matchwork.report.highlight import NEGATIVE, POSITIVE
 
 if TYPE_CHECKING:
     from matchwork.evaluate import Reliability
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 
 class Bar(NamedTuple):
-    """A system's value and its confidence interval."""
+    """The value of a system, with its confidence interval."""
 
     system: str
     value: float
@@ -26,10 +26,16 @@ class Bar(NamedTuple):
 def curve(
     history: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, by: str = "epoch"
 ) -> "Chart":
-    """One panel per column (all numeric ones by default) over the epochs.
+    """Draw training curves, one panel per column.
 
-    Rows as training logs them, or as `csv.DictReader` reads them: empty cells are left out,
-    several rows of one epoch are averaged.
+    Args:
+        history: Rows as training logs them, or as `csv.DictReader` reads them. Empty cells are
+            left out, several rows of one epoch are averaged.
+        columns: Columns to draw; all numeric ones by default.
+        by: Column of the x axis.
+
+    Raises:
+        DataError: The history has no such numbers.
     """
     import altair as alt
 
@@ -56,7 +62,12 @@ def curve(
 
 
 def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> "Chart":
-    """A bar per system in the order given, its interval on it and its value beside it."""
+    """Draw a bar per system in the order given, with its interval and value.
+
+    Args:
+        rows: The bars.
+        measure: Title of the x axis.
+    """
     import altair as alt
 
     bars = [bar._asdict() | {"label": f"{bar.value:.4f}"} for bar in rows]
@@ -70,7 +81,12 @@ def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> "Chart":
 
 
 def wins_losses(differences: Iterable[float], measure: str = "") -> "Chart":
-    """Every query's difference to the baseline, largest gain first; equal queries are counted."""
+    """Draw the difference of every query to the baseline, largest gain first.
+
+    Args:
+        differences: One per query; the title counts those of 0.
+        measure: What they are differences of.
+    """
     import altair as alt
 
     changes = sorted(map(float, differences), reverse=True)
@@ -94,13 +110,13 @@ def wins_losses(differences: Iterable[float], measure: str = "") -> "Chart":
     return alt.layer(*panels).properties(width=520, height=200, title=title)
 
 
-def reliability_chart(found: "Reliability") -> "Chart":
-    """Promised probabilities against shares of matches; on the diagonal they are equal."""
+def reliability_chart(reliability: "Reliability") -> "Chart":
+    """Draw predicted probabilities against observed shares of matches (a reliability diagram)."""
     import altair as alt
 
-    rows = [each._asdict() for each in found.bins]
-    top = max(max(each.probability, each.matched) for each in found.bins)  # matches may be rare
-    top = min(1.0, math.ceil(max(top, 0.05) * 20) / 20)
+    rows = [each._asdict() for each in reliability.bins]
+    top = max(max(each.probability, each.matched) for each in reliability.bins)
+    top = min(1.0, math.ceil(max(top, 0.05) * 20) / 20)  # matches may be rare
     ends = [{"probability": end, "matched": end} for end in (0.0, top)]
     scale, axis = alt.Scale(domain=[0, top], nice=False), alt.Axis(tickCount=5)
     x = alt.X("probability:Q", title="probability said", scale=scale, axis=axis)
@@ -120,7 +136,7 @@ def reliability_chart(found: "Reliability") -> "Chart":
 
 
 def _points(history: Iterable[Mapping[str, Any]], by: str) -> dict[str, dict[float, list[float]]]:
-    """Column -> epoch -> its values."""
+    """Return column -> epoch -> its values."""
     points: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in history:
         position = _number(row.get(by))

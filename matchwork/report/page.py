@@ -1,22 +1,18 @@
-"""One HTML page that needs nothing else: no network, no script, light or dark as the reader is."""
+"""Report pages: one HTML file without network or scripts, light or dark as the reader's system."""
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
-from matchwork.explain.drawing import to_live_html, to_svg
-from matchwork.explain.explanation import Explanation, Values
-from matchwork.explain.highlight import explanation_html, marked_text
 from matchwork.files import write_text
+from matchwork.report.drawing import to_live_html, to_svg
+from matchwork.report.highlight import Stretch, Values, marked_text
+from matchwork.report.numbers import Cell, cell_text, is_numeric
 
 if TYPE_CHECKING:
-    from matchwork.explain.drawing import Chart
-    from matchwork.text import Token
-
-Cell: TypeAlias = str | int | float | None
+    from matchwork.report.drawing import Chart
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2127; --soft: #5b6570; --line: #d5dae0;
@@ -59,7 +55,7 @@ class Section(Protocol):
     """A part of a page."""
 
     def html(self) -> str:
-        """The part as HTML, all text escaped."""
+        """Return the part as HTML, all text escaped."""
         ...
 
 
@@ -70,7 +66,7 @@ class Heading:
     text: str
 
     def html(self) -> str:
-        """An `<h2>`."""
+        """Return an `<h2>`."""
         return f"<h2>{escape(self.text)}</h2>"
 
 
@@ -81,17 +77,27 @@ class Paragraph:
     text: str
 
     def html(self) -> str:
-        """A `<p>`."""
+        """Return a `<p>`."""
         return f"<p>{escape(self.text)}</p>"
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; columns of numbers are aligned to the right."""
+    """Rows under a header; columns of numbers are aligned to the right.
+
+    Args:
+        header: Column names.
+        rows: Cells, as many in each row as there are column names.
+        caption: A line above the table.
+        note: A line below it.
+        max_width: Column name -> most letters per line on a console.
+    """
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
+    note: str = ""
+    max_width: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):
@@ -101,89 +107,82 @@ class Table:
                 )
 
     def html(self) -> str:
-        """A `<table>` that scrolls when it is wider than the page."""
-        numeric = [all(_is_numeric(row[i]) for row in self.rows) for i in range(len(self.header))]
+        """Return a `<table>` that scrolls when it is wider than the page."""
+        texts = [[cell_text(cell) for cell in row] for row in self.rows]
+        numeric = [all(is_numeric(row[i]) for row in texts) for i in range(len(self.header))]
         caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         head = _row("th", self.header, numeric)
-        body = "\n".join(_row("td", row, numeric) for row in self.rows)
+        body = "\n".join(_row("td", row, numeric) for row in texts)
         return (
             f"<div class='scroll'><table>{caption}<thead>{head}</thead>\n"
             f"<tbody>{body}</tbody></table></div>"
+            + (f"<p><small>{escape(self.note)}</small></p>" if self.note else "")
         )
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart as a drawing; `live` makes it one with tooltips, at most one per page."""
+    """A chart as a drawing.
+
+    Args:
+        chart: What to draw.
+        caption: A line below the drawing.
+        live: Whether it has tooltips; at most one figure of a page can.
+    """
 
     chart: "Chart"
     caption: str = ""
     live: bool = False
 
     def html(self) -> str:
-        """A `<figure>`."""
+        """Return a `<figure>`."""
         drawing = to_live_html(self.chart) if self.live else to_svg(self.chart)
         caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
         return f"<figure>{drawing}{caption}</figure>"
 
 
 @dataclass(frozen=True)
-class Highlight:
-    """An explained pair: both texts with their words marked, and the strongest word pairs."""
-
-    explanation: Explanation
-
-    def html(self) -> str:
-        """The explanation as running text."""
-        return f"<section>{explanation_html(self.explanation)}</section>"
-
-
-@dataclass(frozen=True)
 class MarkedText:
-    """One text with its words marked by their values."""
+    """A text with its words marked by their values.
+
+    Args:
+        text: The text.
+        tokens: Its words.
+        values: Array, shape (words,).
+        caption: A line above the text.
+    """
 
     text: str
-    tokens: Sequence["Token"]
+    tokens: Sequence[Stretch]
     values: Values
     caption: str
 
     def html(self) -> str:
-        """The text as a paragraph below its caption."""
+        """Return the text below its caption."""
         marked = marked_text(self.text, self.tokens, self.values)
         return f"<p><small>{escape(self.caption)}</small></p><div>{marked}</div>"
 
 
 def report_html(title: str, sections: Iterable[Section]) -> str:
-    """The page as text."""
+    """Return a page as HTML."""
     body = "\n".join(section.html() for section in sections)
     return _PAGE.format(title=escape(title), style=_STYLE, body=body)
 
 
 def write_report(path: str | Path, title: str, sections: Iterable[Section]) -> None:
-    """Write the page, all of it or nothing."""
+    """Write a page, all of it or nothing.
+
+    Args:
+        path: An HTML file.
+        title: Heading and title of the page.
+        sections: Its parts, in order.
+    """
     write_text(path, report_html(title, sections))
 
 
-def _row(tag: str, cells: Sequence[Cell], numeric: Sequence[bool]) -> str:
+def _row(tag: str, cells: Sequence[str], numeric: Sequence[bool]) -> str:
     parts = [
-        f"<{tag}{' class=number' if right else ''}>{escape(_text(cell))}</{tag}>"
+        f"<{tag}{' class=number' if right else ''}>{escape(cell)}</{tag}>"
         for cell, right in zip(cells, numeric, strict=True)
     ]
     return f"<tr>{''.join(parts)}</tr>"
-
-
-def _text(cell: Cell) -> str:
-    if cell is None:
-        return "–"
-    if isinstance(cell, float):
-        return f"{cell:.4f}"
-    return f"{cell:,}" if isinstance(cell, int) else cell
-
-
-def _is_numeric(cell: Cell) -> bool:
-    """Numbers, and text made of them: "[.45, .49]", "< .001", "12 %"."""
-    if isinstance(cell, str):
-        return bool(
-            re.fullmatch(r"[\s\d.,;:%<>=±+\-−–\[\]()]*\d[\s\d.,;:%<>=±+\-−–\[\]()e]*", cell)
-        )
-    return True
