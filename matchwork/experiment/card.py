@@ -2,6 +2,7 @@
 
 from json import dumps
 
+from matchwork.evaluate import PROTOCOLS
 from matchwork.experiment.condition import Condition
 from matchwork.experiment.data_sections import MAIN
 from matchwork.experiment.prepare import Prepared
