@@ -117,12 +117,13 @@ def explain(
     if json:
         show.as_json(explanation.to_dict())
         return
-    _print(explanation, top_k)
+    print_explanation(explanation, top_k)
     for path in out or []:
         show.line(f"written  {path}")
 
 
-def _print(explanation: "Explanation", top_k: int) -> None:
+def print_explanation(explanation: "Explanation", top_k: int) -> None:
+    """Print both texts and the tables of every view, `top_k` rows of each."""
     from matchwork.explain.view import views
 
     show.line(explanation.headline, "bold")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from matchwork.explain.codes import CodeMaps
 from matchwork.explain.explanation import Explanation, WordWeight
 from matchwork.explain.shares import Shares
+from matchwork.explain.titles import evidence_title
 from matchwork.report.highlight import Values
 from matchwork.types import Side
 
@@ -44,6 +45,7 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
             tables[name] = values[: lengths["query"], : lengths["document"]]
             if evidence.phrase_length > 1:
                 phrase_lengths[name] = evidence.phrase_length
+    titles = matcher.model.evidence_titles
     parts = {name: float(scores[0]) for name, scores in output.parts.items()}
     return Explanation(
         query=query,
@@ -58,4 +60,5 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
         phrase_lengths=phrase_lengths,
         shares=Shares(score, **parts) if parts else None,
         codes=codes,
+        titles={name: evidence_title(name, titles) for name in (*tables, *weights)},
     )

@@ -82,12 +82,10 @@ def routes(service: Service) -> APIRouter:
         service.check_query(request.query)
         service.check_length(request.document, "document")
         (explanation,) = await service.explain(served, [(request.query, request.document)])
-        names = (*explanation.tables, *explanation.weights)
-        shown = {
+        return {
+            **explanation.to_dict(),
             "model": served.name,
-            "titles": {name: explanation.title(name) for name in names},
             "views": view_tables(explanation),
         }
-        return {**explanation.to_dict(), **shown}
 
     return router
