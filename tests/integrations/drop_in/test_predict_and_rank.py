@@ -158,7 +158,7 @@ def test_equal_scores_keep_the_order_given(ours, theirs):
 
 
 def test_the_matcher_of_the_caller_stays_as_it_is(folder):
-    matcher = Matcher.pretrained(folder)
+    matcher = Matcher.load(folder)
     before = matcher.score(PAIRS)
     short = CrossEncoder(matcher, max_length=10)
     lowered = short.predict(PAIRS, batch_size=1, activation_fn=nn.Identity())
