@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matchwork.rank import rank_all as rank_all
     from matchwork.rank import rerank as rerank
     from matchwork.text import WordTokenizer as WordTokenizer
+    from matchwork.train import TrainConfig as TrainConfig
     from matchwork.train import train as train
     from matchwork.types import Document as Document
     from matchwork.types import Ranked as Ranked
@@ -45,6 +46,7 @@ _HOMES = {
     "Ranked": "matchwork.types",
     "Scorer": "matchwork.types",
     "Split": "matchwork.data",
+    "TrainConfig": "matchwork.train",
     "WordEmbedding": "matchwork.encode",
     "WordTokenizer": "matchwork.text",
     "WordVectors": "matchwork.encode",

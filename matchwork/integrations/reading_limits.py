@@ -9,6 +9,7 @@ from matchwork.encode import TransformerEncoder
 from matchwork.encode.transformer import num_positions, smallest
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
+from matchwork.models import bi_encoded
 from matchwork.text import WordPieceTokenizer
 
 
@@ -25,7 +26,7 @@ class Limits(NamedTuple):
 
 def limit(matcher: Matcher) -> int | None:
     """Most pieces, special ones included, that are read at once; None: any number."""
-    room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
+    room = matcher.max_document_length if bi_encoded(matcher.model) else matcher.pair_room
     most = None if room is None else room + num_special(matcher)
     return smallest(most, _most_positions(matcher))
 
@@ -37,7 +38,7 @@ def set_limit(matcher: Matcher, max_length: int | None, most: Limits) -> None:
     """
     room = None if max_length is None else _room(matcher, max_length)
     encoder = matcher.model.encoder
-    if matcher.model.encodes_apart:
+    if bi_encoded(matcher.model):
         if most.may_grow:
             _read_further(matcher, max_length)
         matcher.max_query_length = smallest(room, most.query)
@@ -64,7 +65,7 @@ def num_special(matcher: Matcher) -> int:
     tokenizer = matcher.tokenizer
     if not isinstance(tokenizer, WordPieceTokenizer):
         return 0
-    apart = matcher.model.encodes_apart
+    apart = bi_encoded(matcher.model)
     frame = tokenizer.frame if apart else tokenizer.pair_frame[:3]
     return sum(map(len, frame))
 

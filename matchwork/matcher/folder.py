@@ -15,7 +15,7 @@ from matchwork.errors import ConfigError, DataError, FolderError, OutputError, U
 from matchwork.files import folder_beside, read_json, write_json, write_text
 from matchwork.matcher.foreign_modules import import_modules
 from matchwork.matcher.parts import MatcherParts
-from matchwork.models import MODELS, MatchModel
+from matchwork.models import MODELS, Model
 from matchwork.rank.calibration import calibration_from_table, calibration_to_table
 from matchwork.text.tokenizer import TOKENIZERS
 from matchwork.version import VERSION
@@ -26,7 +26,7 @@ CALIBRATION, CARD = "calibration.json", "README.md"
 OWN_FILES = {CONFIG, WEIGHTS, TOKENIZER, CALIBRATION, CARD}
 
 
-def registered_name(model: MatchModel) -> str:
+def registered_name(model: Model) -> str:
     """Return the registered name of a model's class and preset; of several, the most specific."""
     settings = to_table(model.config)
     fitting = [

@@ -19,7 +19,7 @@ from matchwork.matcher.parts import MatcherParts
 from matchwork.matcher.passes import Progress, collect, scores_only, whole_outputs
 from matchwork.matcher.precision import Precision, reduce_precision, require_cpu
 from matchwork.matcher.sources import read_source
-from matchwork.models import MatchModel, MatchOutput, ModelConfig
+from matchwork.models import MatchOutput, Model, ModelConfig
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import AnyCalibration, Calibration
 from matchwork.rank.ranking import require_pairs, rerank
@@ -54,7 +54,7 @@ class Matcher:
     def __init__(
         self,
         tokenizer: Tokenizer,
-        model: MatchModel,
+        model: Model,
         *,
         name: str | None = None,
         calibration: AnyCalibration | None = None,
@@ -336,7 +336,7 @@ def _score_and_classes(output: MatchOutput) -> torch.Tensor:
     return torch.cat([output.scores[:, None].double(), output.logits.double().softmax(1)], dim=1)
 
 
-def _require_same_words(tokenizer: Tokenizer, model: MatchModel) -> None:
+def _require_same_words(tokenizer: Tokenizer, model: Model) -> None:
     """A tokenizer and an encoder of different vocabularies would score nonsense, silently."""
     expected = getattr(model.encoder.config, "vocab_size", tokenizer.vocab_size)
     if expected != tokenizer.vocab_size:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.rank.calibration import AnyCalibration
 from matchwork.text import Tokenizer
 
@@ -24,7 +24,7 @@ class MatcherParts:
     """
 
     tokenizer: Tokenizer
-    model: MatchModel
+    model: Model
     name: str | None = None
     calibration: AnyCalibration | None = None
     max_query_length: int | None = None

@@ -7,11 +7,11 @@ from tiny_transformers import tiny_encoder
 from matchwork.encode import WordEmbedding, WordEmbeddingConfig, load_transformer
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
-from matchwork.models import MODELS, MatchModel
+from matchwork.models import MODELS, MatchModel, bi_encoded
 from matchwork.text import PairBatch, Sequences
 
 QUERIES, DOCUMENTS = [[2, 3, 4], [5], [6, 7]], [[8, 9], [2, 3, 10, 11], [4]]
-APART = [name for name in MODELS if MODELS[name].config({}).encodes_apart]
+APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
 
 
 def made(name: str, joint: bool = True) -> MatchModel:
@@ -34,7 +34,7 @@ def test_every_pair_is_read_together_and_then_matched(name: str) -> None:
         sides = Sequences.pad([query]), Sequences.pad([document])
         joined = model.encoder.join(*sides)
         texts = (joined.query, sides[0]), (joined.document, sides[1])
-        matched = model.match(*(model.prepare(*text) for text in texts))
+        matched = model.match(*(model.post_encode(*text) for text in texts))
         assert matched.scores.item() == pytest.approx(score, abs=1e-10)
     assert together != pytest.approx(scores(made(name, joint=False), QUERIES, DOCUMENTS), abs=1e-9)
 
@@ -47,7 +47,7 @@ def test_it_is_saved_with_the_matcher(name, bert_folder, tmp_path, pairs) -> Non
     matcher = Matcher(tokenizer, entry.model(entry.config({}), encoder), name=name)
     matcher.save(tmp_path / "matcher")
     opened = Matcher.load(tmp_path / "matcher")
-    assert opened.model.encoder.joint and not opened.model.encodes_apart
+    assert opened.model.encoder.joint and not bi_encoded(opened.model)
     assert opened.score(pairs) == pytest.approx(matcher.score(pairs))
     with pytest.raises(ConfigError, match="reads a document together with its query"):
         opened.index(["text"])

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from matchwork.data import CATALOGUE, CatalogueEntry, read_run, sources, toy, write_qrels
+from matchwork.data import CATALOGUE, CatalogueEntry, read_run, toy, write_qrels
+from matchwork.data.sets.pubmed import pubmed
 from matchwork.evaluate import evaluate
 from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment import Observer, load_recipe, run_recipe
@@ -42,7 +43,7 @@ def abstracts(tmp_path, monkeypatch):
         title="",
         licence="",
         folder="abstracts",
-        source=sources.pubmed,
+        read=pubmed,
         splits=dict.fromkeys(toy().splits),
         options={"pool": ("test", "full")},
     )

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import matchwork as mw
 from matchwork.encode import load_transformer
 from matchwork.matcher.distinct import batches_by_document
-from matchwork.models import MODELS
+from matchwork.models import MODELS, MatchModel
 
-APART = [name for name in MODELS if MODELS[name].config({}).encodes_apart]
+APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
 QUERIES = ["who wrote hamlet", "the sea", ""]
 DOCUMENTS = ["hamlet was written by shakespeare", "the sea is deep", "bamboo", ""]
 PAIRS = [(query, document) for query in QUERIES for document in DOCUMENTS]

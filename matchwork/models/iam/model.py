@@ -124,6 +124,10 @@ class IAM(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = IAMConfig
     config: IAMConfig
+    evidence_titles: ClassVar[dict[str, str]] = {
+        "document_attention": "Attention to each document word",
+        "document_jump": "Context jump from each document word to the next",
+    }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "cross-entropy",
         "negatives": "labelled",
@@ -188,7 +192,7 @@ class IAM(MatchModel):
         """The question-aware stack starts as the question's language model."""
         self.aware.load_state_dict(self.query_reader.stack.state_dict())
 
-    def read_corpus(self, texts: Sequence[TokenTable]) -> None:
+    def fit_corpus(self, texts: Sequence[TokenTable]) -> None:
         """Weigh words by how few of these texts have them."""
         self.tf_idf.fit(texts)
 
@@ -199,7 +203,7 @@ class IAM(MatchModel):
             part.eval()
         return self
 
-    def prepare(self, text: Encoded, sequences: Sequences) -> Encoded:
+    def post_encode(self, text: Encoded, sequences: Sequences) -> Encoded:
         """Vectors that know their words, whatever the encoder."""
         if text.ids is not None:
             return text
