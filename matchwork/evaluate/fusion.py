@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from matchwork.evaluate.evaluate import evaluate
+from matchwork.evaluate.ranking import evaluate_run
 from matchwork.rank.fusion import mix, normalise
 from matchwork.rank.pipeline import Pipeline
 from matchwork.rank.runs import Pools
@@ -35,7 +35,7 @@ def choose_weight(
     """
     ours, theirs = normalise(run), normalise(other)
     values = [
-        evaluate(mix(ours, theirs, weight), qrels, [measure], protocol)[measure]
+        evaluate_run(mix(ours, theirs, weight), qrels, [measure], protocol)[measure]
         for weight in WEIGHTS
     ]
     return WEIGHTS[int(np.argmax(values))]

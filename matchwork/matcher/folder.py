@@ -70,7 +70,7 @@ def _write(parts: MatcherParts, folder: Path, card: str | None) -> None:
     save_file(
         {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, folder / WEIGHTS
     )
-    write_json(folder / TOKENIZER, parts.tokenizer.to_json())
+    write_json(folder / TOKENIZER, parts.tokenizer.to_dict())
     if parts.calibration is not None:
         write_json(folder / CALIBRATION, calibration_to_table(parts.calibration))
         files.append(CALIBRATION)
@@ -151,7 +151,7 @@ def _read_parts(folder: Path, config: dict[str, Any]) -> MatcherParts:
     if CALIBRATION in config["files"]:
         calibration = calibration_from_table(read_json(folder / CALIBRATION), CALIBRATION)
     return MatcherParts(
-        tokenizer=TOKENIZERS[tokenizer_table["kind"]].from_json(tokenizer_table),
+        tokenizer=TOKENIZERS[tokenizer_table["kind"]].from_dict(tokenizer_table),
         model=model,
         name=config["name"],
         calibration=calibration,

@@ -66,13 +66,13 @@ class CrossEncoder(PairModel):
         The evidence is how alike their token vectors are after that, not what the score is
         made of: the head sees [CLS] alone.
         """
-        joined = self.encoder.join(batch.query, batch.document)
+        joined = self.encoder.encode_pair(batch.query, batch.document)
         evidence = LazyMapping(lambda: _alike(joined.query, joined.document))
         return MatchOutput(self._head(joined.first), evidence)
 
     def scores(self, batch: PairBatch) -> Tensor:
         """Without evidence, the last layer need not see any vector but that of [CLS]."""
-        return self._head(self.encoder.join_first(batch.query, batch.document))
+        return self._head(self.encoder.encode_pair_first(batch.query, batch.document))
 
     def _head(self, first: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.dense(first)))

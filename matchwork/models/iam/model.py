@@ -13,7 +13,7 @@ Departures and resolutions, where the printed equations do not close:
 - M is kept as two factors; printed, it has the square of the vocabulary.
 - Vectors wider than `input_dim` are projected by every language model for itself; in the question
   encoder that projection is a part of V_q.
-- On a transformer, the word of a vector is its first piece. One that is `joint` reads both
+- On a transformer, the word of a vector is its first subword. One with `cross_encode` reads both
   texts at once when they are matched; the language models still learn from either text alone.
 """
 
@@ -207,7 +207,7 @@ class IAM(MatchModel):
         """Vectors that know their words, whatever the encoder."""
         if text.ids is not None:
             return text
-        ids = _first_pieces(sequences, len(self.tf_idf.idf), text.mask.shape[1])
+        ids = _first_subwords(sequences, len(self.tf_idf.idf), text.mask.shape[1])
         return Encoded(text.vectors, text.mask, ids)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
@@ -277,8 +277,8 @@ def _vocabulary_vectors(encoder: Encoder, dim: int) -> Tensor:
     return hashed_vectors(torch.arange(encoder.config.vocab_size), dim)
 
 
-def _first_pieces(sequences: Sequences, vocab_size: int, width: int) -> Tensor:
-    """Ids of the pieces that words begin with, in front; an id past the vocabulary goes on."""
+def _first_subwords(sequences: Sequences, vocab_size: int, width: int) -> Tensor:
+    """Ids of the subwords that words begin with, in front; an id past the vocabulary goes on."""
     starts = sequences.mask & (sequences.ids < vocab_size)
     order = torch.argsort((~starts).to(torch.int8), dim=1, stable=True)
     return sequences.ids.gather(1, order)[:, :width]
