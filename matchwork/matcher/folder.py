@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from matchwork.config import build, to_table
 from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError
-from matchwork.files import folder_beside, read_json, write_json, write_text
+from matchwork.files import atomic_folder, read_json, write_json, write_text
 from matchwork.models import MODELS, Model
 from matchwork.rank.calibration import calibration_from_table, calibration_to_table
 from matchwork.text import CorpusStatistics
@@ -49,7 +49,7 @@ def save(matcher: "Matcher", path: str | Path, card: str | None = None) -> None:
     from safetensors import SafetensorError
 
     try:
-        with folder_beside(path, OWN_FILES) as folder:
+        with atomic_folder(path, OWN_FILES) as folder:
             _write(matcher, folder, card)
     except SafetensorError as error:
         raise OutputError(
