@@ -17,7 +17,7 @@ from matchwork.matcher.matcher import Matcher
 from matchwork.rank.pipeline import choose_weight, fuse
 from matchwork.train.api import TrainingData, train
 from matchwork.train.result import TrainObserver
-from matchwork.train.stage_file import stage_cache
+from matchwork.train.stages.files import stage_cache
 from matchwork.train.state import drop_checkpoint
 from matchwork.types import Run
 
@@ -53,7 +53,7 @@ def train_seed(
         dev=trained.best_value,
         history=trained.history,
         dev_loss=trained.dev_loss,
-        stages=[stage.to_json() for stage in trained.stages],
+        stages=[stage.to_dict() for stage in trained.stages],
         cut_texts=trained.cut_texts,
         cut_tokens=trained.cut_tokens,
     )

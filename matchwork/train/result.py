@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from matchwork.rank.calibration import AnyCalibration
-from matchwork.train.stage_file import StageResult
+from matchwork.train.stages.files import StageResult
 from matchwork.types import Run
 
 
