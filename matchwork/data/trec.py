@@ -1,4 +1,4 @@
-"""TREC judgements (`qrels`) and rankings (`run`), read and written."""
+"""Read and write TREC judgements (`qrels`) and rankings (`run`)."""
 
 import gzip
 import io
@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar, cast
 
 from matchwork.data.tables import numbered_lines
 from matchwork.errors import DataError
-from matchwork.files import write_beside
+from matchwork.files import atomic_write
 from matchwork.ordering import order
 from matchwork.types import Qrels, Run
 
@@ -18,7 +18,7 @@ Value = TypeVar("Value", int, float)
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Judgements from lines `query 0 document grade`; negative grades are kept as they stand."""
+    """Read judgements from lines `query 0 document grade`; negative grades are kept."""
     qrels: Qrels = {}
     for line, (query_id, _, document_id, grade) in _fields(path, "query 0 document grade"):
         try:
@@ -34,7 +34,7 @@ def read_qrels(path: str | Path) -> Qrels:
 
 
 def read_run(path: str | Path) -> Run:
-    """Scores from lines `query Q0 document rank score tag`; the score decides, not the rank."""
+    """Read scores from lines `query Q0 document rank score tag`; the rank is ignored."""
     run: Run = {}
     layout = "query Q0 document rank score tag"
     for line, (query_id, _, document_id, _, score, _) in _fields(path, layout):
@@ -53,7 +53,7 @@ def read_run(path: str | Path) -> Run:
 
 
 def write_qrels(path: str | Path, qrels: Qrels) -> None:
-    """Write judgements, all of them or nothing; a name ending in `.gz` is compressed."""
+    """Write judgements atomically; a name ending in `.gz` is compressed."""
     _check_ids(qrels)
     with _write_lines(path) as stream:
         for query_id, grades in qrels.items():
@@ -63,9 +63,12 @@ def write_qrels(path: str | Path, qrels: Qrels) -> None:
 
 
 def write_run(path: str | Path, run: Run, tag: str = "matchwork") -> None:
-    """Write rankings from best to worst (ties in the order given), all of them or nothing.
+    """Write rankings from best to worst (ties in the order given), atomically.
 
-    Scores are written so that reading them gives the same numbers to the last bit.
+    Args:
+        path: The file; a name ending in `.gz` is compressed.
+        run: Scores, written with all their digits.
+        tag: Last column of every line, one word.
     """
     _check_ids(run)
     if len(tag.split()) != 1:
@@ -128,12 +131,12 @@ def _check_ids(table: dict[str, dict[str, Any]]) -> None:
 @contextmanager
 def _write_lines(path: str | Path) -> Iterator[IO[str]]:
     if Path(path).suffix != ".gz":
-        with write_beside(path) as stream:
+        with atomic_write(path) as stream:
             yield cast(IO[str], stream)
         return
     with (
-        write_beside(path, "wb") as raw,
-        # No time stamp: the same ranking gives the same bytes.
+        atomic_write(path, "wb") as raw,
+        # No time stamp: equal rankings give equal bytes.
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as lines,
     ):

@@ -54,8 +54,8 @@ def train_seed(
         history=trained.history,
         dev_loss=trained.dev_loss,
         stages=[stage.to_dict() for stage in trained.stages],
-        cut_texts=trained.cut_texts,
-        cut_tokens=trained.cut_tokens,
+        cut_texts=trained.truncation.texts,
+        cut_tokens=trained.truncation.tokens,
     )
     folder.mkdir(parents=True, exist_ok=True)
     for name, condition in prepared.conditions.items():

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
-from matchwork.files import write_beside
-from matchwork.models import MatchModel
+from matchwork.files import atomic_write
+from matchwork.models import Model
+from matchwork.quiet import silence_lightning
 from matchwork.train.config import TrainConfig
-from matchwork.train.logs import LOG_EVERY, silence_lightning
+from matchwork.train.loggers import LOG_EVERY
 from matchwork.train.module import trained_tensors
 from matchwork.train.result import TrainObserver
 from matchwork.train.state import (
@@ -29,7 +30,7 @@ from matchwork.train.state import (
 )
 from matchwork.train.validation import DevLoss
 
-Validate: TypeAlias = Callable[[MatchModel], Mapping[str, float]]
+Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
 """Returns dev measures of a model; one of them is `dev_measure`."""
 _WORK_PER_SAVE = 10  # seconds of training for each second of saving
 
@@ -147,7 +148,7 @@ class Checkpointing(pl.callbacks.Checkpoint):
         """Write the best weights, then the state that refers to them."""
         began = time.monotonic()
         if self._unsaved_best is not None:
-            with write_beside(self.folder / BEST, "wb") as stream:
+            with atomic_write(self.folder / BEST, "wb") as stream:
                 stream.write(to_safetensors(self._unsaved_best))
             self._unsaved_best = None
         if trainer.is_global_zero:

@@ -20,12 +20,13 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
-from matchwork.files import remove_leftovers, write_beside
-from matchwork.models import MatchModel, StageConfig
+from matchwork.files import atomic_write, remove_leftovers
+from matchwork.models import Model, StageConfig
+from matchwork.quiet import quiet_lightning
 from matchwork.train.checkpointing import Checkpointing, Validate
 from matchwork.train.config import TrainConfig
 from matchwork.train.feature_means import fit_feature_means
-from matchwork.train.logs import LOG_EVERY, make_loggers, quiet_lightning
+from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import TrainingModule
 from matchwork.train.optimizers import SCHEDULES
 from matchwork.train.result import TrainObserver, TrainResult
@@ -37,7 +38,7 @@ from matchwork.train.validation import DevLoss
 
 
 def fit(
-    model: MatchModel,
+    model: Model,
     samples: TrainingSet,
     config: TrainConfig,
     *,
@@ -80,7 +81,7 @@ def fit(
     with nullcontext(folder) if folder else TemporaryDirectory(prefix="matchwork-") as path:
         run = _Run(model, samples, config, seed, validate, dev_samples, Path(path), observer)
         run.claim_folder(resume)
-        model.read_corpus((samples.queries, samples.documents))
+        model.fit_corpus((samples.queries, samples.documents))
         staged = run.train_stages(stages or {}, Path(stage_cache) if stage_cache else None)
         state = run.train_model(
             _fingerprint(model, samples, config, seed, staged), resume, show_progress
@@ -95,8 +96,7 @@ def fit(
         state.best_value,
         config.dev_measure,
         seconds=max(seconds, time.monotonic() - began),
-        cut_texts=samples.documents.num_cut_texts + samples.queries.num_cut_texts,
-        cut_tokens=samples.documents.num_cut_tokens + samples.queries.num_cut_tokens,
+        truncation=samples.truncation,
         dev_loss=state.dev_loss,
         stages=staged,
         folder=None if folder is None else Path(folder),
@@ -107,7 +107,7 @@ def fit(
 class _Run:
     """The parts of `fit`, with its arguments."""
 
-    model: MatchModel
+    model: Model
     samples: TrainingSet
     config: TrainConfig
     seed: int
@@ -123,7 +123,7 @@ class _Run:
                 f"{self.folder} already holds a training run; continue it with --resume, or "
                 "choose another folder"
             )
-        with write_beside(self.folder / ".writable") as stream:
+        with atomic_write(self.folder / ".writable") as stream:
             stream.write("")
         (self.folder / ".writable").unlink()
         remove_leftovers(self.folder)
@@ -227,7 +227,7 @@ def _strategy(config: TrainConfig) -> str | DDPStrategy:
 
 
 def _fingerprint(
-    model: MatchModel,
+    model: Model,
     samples: TrainingSet,
     config: TrainConfig,
     seed: int,

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from matchwork.encode import Encoder
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.interact import masked_mean
-from matchwork.models import MatchModel, MatchOutput
+from matchwork.models import MatchOutput, Model, bi_encoded
 from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig
 from matchwork.train.loader import EpochLoader, TrainBatch
@@ -40,7 +40,7 @@ class TrainingModule(pl.LightningModule):
 
     def __init__(
         self,
-        model: MatchModel,
+        model: Model,
         samples: TrainingSet,
         config: TrainConfig,
         seed: int,
@@ -53,7 +53,7 @@ class TrainingModule(pl.LightningModule):
         self.seed = seed
         self.state = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
         self._resume = checkpoint
-        config.check_model(model.config.num_classes, model.encodes_apart)
+        config.check_model(model.config.num_classes, bi_encoded(model))
         self._loss = config.make_loss()
         self._sampler = config.make_sampler(samples)
 
@@ -149,13 +149,14 @@ class TrainingModule(pl.LightningModule):
 
     def _score(self, pairs: PairBatch) -> MatchOutput:
         """Score every pair or, with in-batch negatives, every query with every document."""
-        if not self.settings.in_batch:
-            output: MatchOutput = self.model(pairs)
+        model = self.model
+        if not self.settings.in_batch or not bi_encoded(model):
+            output: MatchOutput = model(pairs)
             return output
-        query, document = self.model.encode(pairs.query), self.model.encode(pairs.document)
-        if self.model.config.aux is None:
-            return MatchOutput(self.model.match_all(query, document))
-        return self.model.match(query.repeat_each(len(document)), document.tile(len(query)))
+        query, document = model.encode(pairs.query), model.encode(pairs.document)
+        if model.config.aux is None:
+            return MatchOutput(model.match_all(query, document))
+        return model.match(query.repeat_each(len(document)), document.tile(len(query)))
 
     def checkpoint_tensors(self) -> dict[str, Any]:
         """Return what a checkpoint holds beside the state: weights, optimizer, loss scale."""
@@ -166,7 +167,7 @@ class TrainingModule(pl.LightningModule):
         }
 
 
-def trained_tensors(model: MatchModel) -> dict[str, Tensor]:
+def trained_tensors(model: Model) -> dict[str, Tensor]:
     """Return the state without what training never changes (frozen word vectors are large)."""
     frozen = model.frozen_names()
     return {
@@ -176,7 +177,7 @@ def trained_tensors(model: MatchModel) -> dict[str, Tensor]:
     }
 
 
-def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
+def make_optimizer(model: Model, config: TrainConfig) -> Optimizer:
     """Return the optimizer over all trained parameters, in one group per learning rate."""
     encoder_rates = _encoder_rates(model.encoder, config)
     groups: dict[float, list[nn.Parameter]] = {}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from matchwork.data.dataset import Split
 from matchwork.errors import DataError
+from matchwork.matcher.pair_rows import Truncation
 from matchwork.text import Tokenizer
 from matchwork.text.batch import Ids, TokenTable
 
@@ -103,6 +104,14 @@ class TrainingSet:
             (table[:, 2] / split.label_scale).astype(np.float32),
             documents,
             queries,
+        )
+
+    @property
+    def truncation(self) -> Truncation:
+        """Count the texts that the length limits cut, and the tokens that they lost."""
+        sides = self.queries, self.documents
+        return Truncation(
+            sum(side.num_cut_texts for side in sides), sum(side.num_cut_tokens for side in sides)
         )
 
     @cached_property

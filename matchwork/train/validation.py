@@ -8,7 +8,7 @@ from torch import Tensor
 from matchwork.errors import DataError
 from matchwork.matcher.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.train.config import TrainConfig
 from matchwork.train.loader import EpochLoader, TrainBatch
@@ -32,7 +32,7 @@ class Validator:
         self.matcher = matcher
         self._last: Run | None = None
 
-    def __call__(self, model: MatchModel) -> dict[str, float]:
+    def __call__(self, model: Model) -> dict[str, float]:
         """Return the dev measures of the matcher; `model` is its model."""
         # True in other processes, too: both were pickled together.
         assert model is self.matcher.model
@@ -98,7 +98,7 @@ class DevLoss:
                 break
 
     @torch.no_grad()
-    def __call__(self, model: MatchModel, batch_loss: Callable[[TrainBatch], Tensor]) -> float:
+    def __call__(self, model: Model, batch_loss: Callable[[TrainBatch], Tensor]) -> float:
         """Return the mean loss of a group, without dropout and in full precision."""
         device, was_training = next(model.parameters()).device, model.training
         model.eval()

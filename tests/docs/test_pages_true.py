@@ -10,8 +10,7 @@ import pytest
 import yaml
 from markdown_blocks import PAGES, ROOT, links, tables
 
-from matchwork.data import CATALOGUE
-from matchwork.data.layouts import LAYOUTS
+from matchwork.data import CATALOGUE, READERS
 from matchwork.experiment.recipe import (
     SECTIONS,
     DataSection,
@@ -109,9 +108,9 @@ def test_every_data_set_and_its_options():
             assert f"`{option}`: {choices}" in row[3], name
 
 
-def test_every_layout():
+def test_every_reader():
     text = (ROOT / "docs/data.md").read_text()
-    assert all(f"`{name}`" in text for name in LAYOUTS)
+    assert all(f"`{name}`" in text for name in READERS)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

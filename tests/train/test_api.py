@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import matchwork as mw
-
 from matchwork.data import Dataset
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
@@ -92,11 +91,11 @@ def test_the_result_says_what_happened(matcher, questions, tmp_path):
     assert result.calibration == made.calibration is not None
     assert result.dev_run == MeasuredSplit(questions["dev"], "raw", ("RR",)).run(made)
     assert result.seconds >= sum(record["seconds"] for record in result.history) > 0
-    assert 0 < result.cut_texts <= result.cut_tokens
+    assert 0 < result.truncation.texts <= result.truncation.tokens
     value = f"{result.best_value:.4f}"
     assert str(result).splitlines() == [
         f"2 epochs in {result.seconds:.1f} s; best: epoch {result.best_epoch}, dev RR {value}",
-        f"{result.cut_texts} texts were cut and lost {result.cut_tokens} tokens",
+        f"truncation: {result.truncation}",
         "probabilities are calibrated on dev",
         f"checkpoint: {tmp_path / 'run'}",
     ]

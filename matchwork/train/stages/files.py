@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from matchwork.config import to_table
 from matchwork.encode import Encoder
-from matchwork.files import user_cache, write_beside
+from matchwork.files import atomic_write, user_cache
 from matchwork.models import Stage, Texts
 from matchwork.version import VERSION
 
 CACHE_VARIABLE = "MATCHWORK_STAGE_CACHE"
-_UNUSED_BY_STAGES = ("trainable", "joint")  # encoder settings without effect on stages
+_UNUSED_BY_STAGES = ("trainable", "cross_encode")  # encoder settings without effect on stages
 
 
 def stage_cache() -> Path:
@@ -112,7 +112,7 @@ def _add_state(digest: blake2b, module: nn.Module) -> None:
 
 def save_stage(path: Path, weights: dict[str, Tensor], result: StageResult) -> None:
     """Write a finished stage; the file is either complete or absent."""
-    with write_beside(path, "wb") as stream:
+    with atomic_write(path, "wb") as stream:
         stream.write(to_safetensors(weights, {"result": dumps(asdict(result))}))
 
 

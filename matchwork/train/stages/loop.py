@@ -16,10 +16,11 @@ from safetensors.torch import save as to_safetensors
 from torch import nn
 
 from matchwork.errors import TrainingError
-from matchwork.files import remove_leftovers, write_beside
+from matchwork.files import atomic_write, remove_leftovers
 from matchwork.models import Stage, StageBatch, Texts
+from matchwork.quiet import quiet_lightning
 from matchwork.train.config import TrainConfig
-from matchwork.train.logs import LOG_EVERY, make_loggers, quiet_lightning
+from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.optimizers import OPTIMIZERS
 from matchwork.train.result import TrainObserver
 from matchwork.train.stages.files import state_of
@@ -130,7 +131,7 @@ class StageLoop:
         loss = measured.get("dev_loss")
         improved = loss is None or state.best_value is None or loss < state.best_value
         if improved:
-            with write_beside(self.folder / BEST, "wb") as stream:
+            with atomic_write(self.folder / BEST, "wb") as stream:
                 stream.write(to_safetensors(state_of(self.stage.module)))
         record = state.end_epoch(measured, loss, improved, time.monotonic() - began)
         save_history(self.folder, state.history)
