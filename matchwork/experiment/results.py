@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchwork.evaluate import Evaluation, compare_all
+from matchwork.evaluate import Baseline, Evaluation, compare_all
 from matchwork.experiment.environment import hardware, versions
 from matchwork.experiment.seed import ConditionOutcome, SeedOutcome, mean_evaluation
 from matchwork.files import read_json, write_text
 
 if TYPE_CHECKING:
-    from matchwork.experiment.condition import Baseline, Condition
+    from matchwork.evaluate import Baseline
+    from matchwork.experiment.condition import Condition
     from matchwork.experiment.prepare import Prepared
 
 PAGE = "README.md"

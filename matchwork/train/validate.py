@@ -1,8 +1,8 @@
 """What training asks of dev: the measure after every epoch, and the calibration at the end."""
 
 from matchwork.errors import DataError
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.models import Model
 from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.train.result import TrainResult
@@ -22,7 +22,7 @@ class Validator:
         assert model is self.matcher.model  # also in a process of its own: pickled together
         if self.matcher.num_classes == 2:
             self._last = self.dev.run(self.matcher)
-        return self.dev.evaluate_matcher(self.matcher, self._last).values
+        return self.dev.evaluate_scorer(self.matcher, self._last).values
 
     def calibrate(self, trained: TrainResult) -> Run:
         """Fit the matcher's probabilities on dev, and give its run there.

@@ -5,8 +5,8 @@ import pytest
 
 from matchwork.data import Dataset
 from matchwork.errors import ConfigError
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.train import train
 
 SETTINGS = {"max_epochs": 15, "learning_rate": 0.05, "accelerator": "cpu", "batch_size": 6}
