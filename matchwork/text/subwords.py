@@ -109,18 +109,16 @@ class SubwordTokenizer:
     def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
         """Tokenize texts into ids, at most `max_length` tokens each."""
         rows: list[Ids] = []
-        full = 0
-        cut_texts = 0
+        num_cut: list[int] = []
         for chunk in chunks(texts):
             for encoding in self._backend.encode_batch(chunk, add_special_tokens=False):
                 ids = np.array([*self._first, *encoding.ids], dtype=np.int64)
                 continues = self._continues(encoding)
                 length = self._truncated_length(continues, max_length)
                 rows.append((ids + self._vocab_size * continues)[:length])
-                full += len(ids)
-                cut_texts += length < len(ids)
+                num_cut.append(max(0, len(ids) - length))
         table = TokenTable.from_rows(rows)
-        return TokenTable(table.flat, table.starts, cut_texts, full - len(table.flat))
+        return TokenTable(table.flat, table.starts, np.array(num_cut, dtype=np.int64))
 
     def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
         """Return the tokens of one text, in the order of their ids."""

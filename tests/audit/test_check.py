@@ -113,7 +113,7 @@ def test_collection_is_searched_with_bm25():
     rows[0] = ("absent", "about nothing here", 1)
     found = only(audit(split("test", rows, candidates=False)))
     assert found.first_stage.success["10"] == pytest.approx(29 / 30)
-    assert found.first_stage.recall["1000"] == 1.0
+    assert found.first_stage.recall["1000"] == pytest.approx(29 / 30)
     assert found.orders is None
 
 
