@@ -1,4 +1,4 @@
-"""Words against words as colours: one table, or all layers of one side by side."""
+"""View: heat maps of words against words, one table or all layers side by side."""
 
 import math
 from typing import TYPE_CHECKING
@@ -6,52 +6,57 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.explain.explanation import Explanation, Side, Values
-from matchwork.explain.layers import LayerSummary, layer_names, layer_summaries
-from matchwork.explain.paths import GATES, INTERACTION, MatchingPath, matching_paths
-from matchwork.explain.titles import ATTENTION, RELEVANCE, evidence_title
+from matchwork.explain.explanation import Explanation
+from matchwork.explain.titles import ATTENTION, RELEVANCE
+from matchwork.explain.view import MAX_PAGE_WORDS, MAX_WORDS, VIEWS, View
+from matchwork.explain.views.layers import LayerSummary, layer_names, layer_summaries
+from matchwork.explain.views.paths import GATES, INTERACTION, MatchingPath, matching_paths
 from matchwork.ordering import order
-from matchwork.report.drawing import colour_scale, word_axis
+from matchwork.report.drawing import CELL, colour_scale, stack, word_axis
+from matchwork.report.highlight import Values
+from matchwork.report.page import Figure, Heading, Section
+from matchwork.types import Side
 
 if TYPE_CHECKING:
     import altair as alt
 
     from matchwork.report.drawing import Chart
 
-CELL = 18  # pixels: the smallest square whose label can be read
-MAX_WORDS = 50  # per side, in a picture that has to fit a page
 PAGE, PANEL = 1000, 230  # pixels: width of a row of layers; least width of one, for its title
 FORWARD, REVERSE = "#c2185b", "#1b7837"  # red and green paths, neither a colour of the cells
 STANDING_OUT = 3.0  # spreads from the mean that get the full colour
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
 def heat_map(
     explanation: Explanation, table: str | None = None, max_words: int = MAX_WORDS
 ) -> "Chart":
-    """One table as colours, words in text order; the interaction with its matching paths.
+    """Draw one table as colours, words in text order; the interaction with its matching paths.
 
-    A side with more than `max_words` words keeps those with the strongest cells, and the
-    title says so.
+    Args:
+        explanation: The explanation.
+        table: Name of the table; the first by default.
+        max_words: Most words per side. Longer texts keep the words with the strongest cells, and
+            the title says so.
     """
     import altair as alt
 
     name = table or next(iter(explanation.tables), "")
     values = explanation.weighted(name)
-    rows, columns = _words_kept(explanation, values, max_words)
+    rows, columns = _words_shown(explanation, values, max_words)
     notes = _left_out(values, rows, columns) + _in_phrases(explanation, name)
     chart: Chart = _map(explanation, name, values, rows, columns, colour_scale([values]))
     if name == INTERACTION and (paths := _visibly_different(matching_paths(explanation))):
         notes += [_line_in_words(path) for path in paths]
         chart = alt.layer(chart, *(part for p in paths for part in _line(p, rows, columns)))
-    title = alt.TitleParams(evidence_title(name), subtitle=notes or alt.Undefined)
+    title = alt.TitleParams(explanation.title(name), subtitle=notes or alt.Undefined)
     return chart.properties(title=title)
 
 
 def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Chart"]:
-    """Every table that has cells: layers or levels together, the others in order, then gates.
+    """Draw every table with cells: layers or levels together, the others in order, then gates.
 
-    A matrix that no layer changes is drawn once.
+    A table that no layer changes is drawn once.
     """
     layers = layer_names(explanation)
     changing = any(
@@ -72,7 +77,7 @@ def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Cha
 
 
 def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
-    """The matching table of every layer, all on one scale of colours."""
+    """Draw the matching table of every layer, all on one scale of colours."""
     names = layer_names(explanation)
     summaries = {summary.name: _in_words(summary) for summary in layer_summaries(explanation)}
     tables = {name: explanation.tables[name] for name in names}
@@ -80,7 +85,7 @@ def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart"
 
 
 def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
-    """The same with each layer measured by itself: what is left to see in a smooth table."""
+    """Draw every layer on a scale of its own, which shows what is left in a smooth table."""
     summaries = layer_summaries(explanation)
     tables = {
         s.name: np.clip(
@@ -93,14 +98,14 @@ def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "
 
 
 def level_names(explanation: Explanation) -> list[list[str]]:
-    """Tables of relevance and of co-attention at growing phrase length, where there are some."""
+    """Return the names of the tables of relevance and of co-attention, by phrase length."""
     filled = [name for name, table in explanation.tables.items() if table.size]
     kinds = [[name for name in filled if name.startswith(kind)] for kind in (RELEVANCE, ATTENTION)]
     return [names for names in kinds if names]
 
 
 def level_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
-    """The tables of all levels of one kind, on one scale of colours."""
+    """Draw the tables of all levels of one kind, on one scale of colours."""
     tables = {name: explanation.weighted(name) for name in names}
     notes = {name: _in_phrases(explanation, name) for name in names}
     if names[0].startswith(RELEVANCE):
@@ -111,7 +116,7 @@ def level_strip(explanation: Explanation, names: list[str], max_words: int = MAX
 
 
 def gate_names(explanation: Explanation) -> list[list[str]]:
-    """The gates of each scan of the grid, where the model has gates and the pair has words."""
+    """Return the names of the gates of each scan, where the model has gates and there are words."""
     scans = [[f"{gate}{suffix}" for gate in GATES] for suffix in ("", "_reverse")]
     return [
         names
@@ -121,7 +126,7 @@ def gate_names(explanation: Explanation) -> list[list[str]]:
 
 
 def gate_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
-    """The gates of one scan: where each state was taken from, all on one scale of colours."""
+    """Draw the gates of one scan, which say where each state was taken from, on one scale."""
     tables = {name: explanation.tables[name] for name in names}
     return _strip(explanation, tables, {}, "Where each state comes from", max_words)
 
@@ -133,14 +138,14 @@ def _strip(
     title: str,
     max_words: int,
 ) -> "Chart":
-    """Panels in rows as wide as a page; one below the other when the texts are long.
+    """Draw panels in rows as wide as a page, one below the other when the texts are long.
 
-    The words kept are the same in all panels, those with the strongest cells of any layer.
+    All panels show the same words, those with the strongest cells of any panel.
     """
     import altair as alt
 
     strength = np.abs(np.stack([explanation.tables[name] for name in tables])).max(axis=0)
-    rows, columns = _words_kept(explanation, strength, max_words)
+    rows, columns = _words_shown(explanation, strength, max_words)
     colours = colour_scale(list(tables.values()))
     in_a_row = _columns(len(tables), max(PANEL, CELL * len(columns) + 40))
     panels = []
@@ -155,7 +160,7 @@ def _strip(
             query_words=position % in_a_row == 0,
             document_words=in_a_row > 1 or position == len(tables) - 1,
         )
-        heading = evidence_title(name).removeprefix("Word matching ")
+        heading = explanation.title(name).removeprefix("Word matching ")
         subtitle = notes.get(name) or alt.Undefined
         panels.append(
             chart.properties(title=alt.TitleParams(heading, subtitle=subtitle, fontSize=12))
@@ -169,8 +174,8 @@ def _map(
     explanation: Explanation,
     name: str,
     values: Values,
-    rows: Places,
-    columns: Places,
+    rows: Indices,
+    columns: Indices,
     colours: "alt.Scale",
     *,
     query_words: bool = True,
@@ -204,25 +209,25 @@ def _map(
 
 
 def _visibly_different(paths: list[MatchingPath]) -> list[MatchingPath]:
-    """Without those that only leave the grid in another way than one before them."""
+    """Leave out paths that differ from an earlier one only in how they leave the grid."""
     first: dict[tuple[object, ...], MatchingPath] = {}
     for path in paths:
-        first.setdefault((path.reverse, *path.places), path)
+        first.setdefault((path.reverse, *path.positions), path)
     return list(first.values())
 
 
-def _line(path: MatchingPath, rows: Places, columns: Places) -> list["alt.Chart"]:
-    """A path through the words that are shown, each cell a point."""
+def _line(path: MatchingPath, rows: Indices, columns: Indices) -> list["alt.Chart"]:
+    """Draw a path through the words that are shown, each cell a point."""
     import altair as alt
 
-    row_at = {int(row): place for place, row in enumerate(rows)}
-    column_at = {int(column): place for place, column in enumerate(columns)}
+    row_at = {int(row): index for index, row in enumerate(rows)}
+    column_at = {int(column): index for index, column in enumerate(columns)}
     points = [
-        {"q": row_at[row], "d": column_at[column], "place": place}
-        for place, (row, column, _) in enumerate(path.cells)
+        {"q": row_at[row], "d": column_at[column], "step": step}
+        for step, (row, column, _) in enumerate(path.cells)
         if row in row_at and column in column_at
     ]
-    base = alt.Chart(alt.InlineData(values=points)).encode(x="d:O", y="q:O", order="place:Q")
+    base = alt.Chart(alt.InlineData(values=points)).encode(x="d:O", y="q:O", order="step:Q")
     colour, dash = _pen(path)
     return [
         base.mark_line(color=colour, strokeWidth=2.5, strokeDash=dash),
@@ -231,7 +236,7 @@ def _line(path: MatchingPath, rows: Places, columns: Places) -> list["alt.Chart"
 
 
 def _pen(path: MatchingPath) -> tuple[str, list[int]]:
-    """Colours tell directions apart, dashes the rules."""
+    """Return colour and dashes of a line: colours stand for directions, dashes for rules."""
     return (REVERSE if path.reverse else FORWARD), ([4, 3] if path.rule == "merged" else [1, 0])
 
 
@@ -241,7 +246,7 @@ def _line_in_words(path: MatchingPath) -> str:
 
 
 def _columns(num_panels: int, width: int) -> int:
-    """As many side by side as a page holds, in rows of equal length."""
+    """Return how many panels stand side by side, in rows of equal length that fit a page."""
     num_rows = math.ceil(num_panels / max(1, PAGE // width))
     return math.ceil(num_panels / num_rows)
 
@@ -259,25 +264,40 @@ def _in_phrases(explanation: Explanation, name: str) -> list[str]:
     return [f"phrases of {length} words, by their first"] if length > 1 else []
 
 
-def _words_kept(explanation: Explanation, values: Values, max_words: int) -> tuple[Places, Places]:
+def _words_shown(
+    explanation: Explanation, values: Values, max_words: int
+) -> tuple[Indices, Indices]:
     cells = np.abs(values)
     return (
-        _kept(explanation, "query", cells.max(axis=1, initial=0), max_words),
-        _kept(explanation, "document", cells.max(axis=0, initial=0), max_words),
+        _strongest(explanation, "query", cells.max(axis=1, initial=0), max_words),
+        _strongest(explanation, "document", cells.max(axis=0, initial=0), max_words),
     )
 
 
-def _kept(explanation: Explanation, side: Side, strength: Values, max_words: int) -> Places:
-    """The strongest words in text order (bigrams come after the words, so sort by place)."""
+def _strongest(explanation: Explanation, side: Side, strength: Values, max_words: int) -> Indices:
+    """Return the strongest words in text order; tokens list bigrams after the words."""
     tokens = explanation.tokens(side)
     strongest = order(strength)[:max_words]
     return np.array(sorted(strongest, key=lambda i: tokens[i][1:]), dtype=np.int64)
 
 
-def _left_out(values: Values, rows: Places, columns: Places) -> list[str]:
+def _left_out(values: Values, rows: Indices, columns: Indices) -> list[str]:
     counts = {"query": (len(rows), values.shape[0]), "document": (len(columns), values.shape[1])}
     return [
-        f"the {kept} of {all_words} {side} words with the strongest cells"
-        for side, (kept, all_words) in counts.items()
-        if kept < all_words
+        f"the {shown} of {total} {side} words with the strongest cells"
+        for side, (shown, total) in counts.items()
+        if shown < total
     ]
+
+
+def _page(explanation: Explanation) -> list[Section]:
+    maps = heat_maps(explanation, MAX_PAGE_WORDS)
+    caption = "Point at a cell to read its words and value."
+    figures = [Figure(stack(maps), caption, live=True)] if maps else []
+    return [Heading("Every word against every word"), *figures] if figures else []
+
+
+VIEWS.add(
+    "tables",
+    View(title="Every word against every word", order=90, charts=heat_maps, page=_page),
+)

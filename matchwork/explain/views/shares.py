@@ -1,16 +1,19 @@
-"""What each part of a model added to a score, as bars."""
+"""View: what each part of a model adds to the score."""
 
 from typing import TYPE_CHECKING
 
+from matchwork.explain.explanation import Explanation
 from matchwork.explain.shares import Shares
+from matchwork.explain.view import VIEWS, View
 from matchwork.report.highlight import NEGATIVE, POSITIVE
+from matchwork.report.page import Table
 
 if TYPE_CHECKING:
     from matchwork.report.drawing import Chart
 
 
 def share_bars(shares: Shares) -> "Chart":
-    """How far relevance and semantics move the score from where every pair starts."""
+    """Draw how far relevance and semantics move the score from where every pair starts."""
     import altair as alt
 
     effects = {"relevance": shares.relevance_effect, "semantics": shares.semantic_effect}
@@ -35,3 +38,20 @@ def share_bars(shares: Shares) -> "Chart":
         .properties(width=420, height=alt.Step(22), title=title)
     )
     return bars
+
+
+def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:
+    shares = explanation.shares
+    return [] if shares is None else [Table(["features", "score"], shares.rows())]
+
+
+VIEWS.add(
+    "shares",
+    View(
+        title="Relevance or semantics",
+        order=10,
+        charts=lambda found, max_words: [share_bars(found.shares)] if found.shares else [],
+        tables=_tables,
+        notes=lambda found: [found.shares.in_words()] if found.shares else [],
+    ),
+)

@@ -1,15 +1,17 @@
-"""Which document word answered each query word, where the score is a sum of such answers."""
+"""View: the document word that answers each query word, where the score sums such answers."""
 
 import numpy as np
 
 from matchwork.explain.explanation import Explanation, WordPair
+from matchwork.explain.view import VIEWS, View
+from matchwork.report.page import Table
 
 ALIGNMENT = "alignment"
-"""The table whose rows are 0 but for the word that answers."""
+"""Name of the table whose rows are 0 except for the word that answers."""
 
 
 def answers(explanation: Explanation) -> list[WordPair]:
-    """The query words in order, each with its answer; none where the model aligns no words."""
+    """Return the query words in order, each with its answer; none if the model aligns no words."""
     table = explanation.tables.get(ALIGNMENT)
     if table is None or not table.size:
         return []
@@ -25,3 +27,14 @@ def answers(explanation: Explanation) -> list[WordPair]:
         )
         for row, column in enumerate(best.tolist())
     ]
+
+
+def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:
+    pairs = answers(explanation)
+    return [Table(["query", "document", "cosine"], pairs)] if pairs else []
+
+
+VIEWS.add(
+    "answers",
+    View(title="Which document word answers each query word", order=30, tables=_tables),
+)

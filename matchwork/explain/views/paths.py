@@ -1,16 +1,20 @@
-"""The matching path of a pair: how a spatial GRU walked through the two texts."""
+"""View: the matching path of a pair, along which a spatial GRU walked through the texts."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from typing_extensions import TypedDict
+
 from matchwork.explain.explanation import Explanation, WordPair
+from matchwork.explain.view import VIEWS, TokenIndex, View
+from matchwork.report.page import Table
 
 if TYPE_CHECKING:
     from matchwork.models.match_srnn.matching_path import PathCell
 
 Rule: TypeAlias = Literal["gates", "merged"]
 GATES = ("gate_left", "gate_top", "gate_diagonal", "gate_input")
-"""Tables a model gives that walks through the grid; `_reverse` follows for its way back."""
+"""Names of the gates of a scan; those of a scan from the end have `_reverse` after them."""
 INTERACTION = "interaction"
 
 
@@ -18,9 +22,12 @@ INTERACTION = "interaction"
 class MatchingPath:
     """Cells in the order of the texts.
 
-    `rule`: a diagonal step needs its own gate to be the largest ("gates", as in the paper), or
-    that gate and the one of the input together ("merged"). `reverse` paths are those of a scan
-    from the end: its left neighbour is the next document word, its top the next query word.
+    Args:
+        rule: Which gate means a diagonal step: its own ("gates", as in the paper), or its own and
+            the gate of the input together ("merged").
+        reverse: Whether the scan starts at the end of the texts. Its left neighbour is then the
+            next document word, its top neighbour the next query word.
+        cells: The cells, each with the move away from it.
     """
 
     rule: Rule
@@ -28,18 +35,18 @@ class MatchingPath:
     cells: tuple["PathCell", ...]
 
     @property
-    def places(self) -> list[tuple[int, int]]:
-        """Where it goes; how it leaves the grid at the end cannot be seen."""
+    def positions(self) -> list[tuple[int, int]]:
+        """Row and column of each cell."""
         return [(cell.row, cell.column) for cell in self.cells]
 
     @property
     def title(self) -> str:
-        """What a reader is told."""
+        """Title of the path."""
         parts = ["Matching path", "read backwards" * self.reverse, _RULES[self.rule]]
         return ", ".join(filter(None, parts))
 
     def aligned(self, explanation: Explanation) -> list[WordPair]:
-        """The word pairs that the path crosses diagonally, with their interaction."""
+        """Return the word pairs that the path crosses diagonally, with their interaction."""
         values = explanation.table(INTERACTION)
         return [
             WordPair(
@@ -51,8 +58,8 @@ class MatchingPath:
             if move == "diagonal"
         ]
 
-    def to_json(self, explanation: Explanation) -> dict[str, Any]:
-        """Every cell with its words."""
+    def to_dict(self, explanation: Explanation) -> dict[str, Any]:
+        """Return every cell with its words as plain values."""
         return {
             "rule": self.rule,
             "reverse": self.reverse,
@@ -67,6 +74,24 @@ class MatchingPath:
         }
 
 
+class PathCellJson(TypedDict):
+    """A cell of a matching path, and how the path left it."""
+
+    row: TokenIndex
+    column: TokenIndex
+    move: str
+    query: str
+    document: str
+
+
+class PathJson(TypedDict):
+    """The path of a spatial recurrent network through the two texts."""
+
+    rule: Rule
+    reverse: bool
+    cells: list[PathCellJson]
+
+
 _RULES: dict[Rule, str] = {
     "gates": "",
     "merged": "new matches counted as diagonal",
@@ -74,7 +99,7 @@ _RULES: dict[Rule, str] = {
 
 
 def matching_paths(explanation: Explanation) -> list[MatchingPath]:
-    """The paths of each scan that the model gives gates for; both rules where they differ."""
+    """Return the paths of each scan the model gives gates for; both rules where they differ."""
     paths = []
     for reverse in (False, True):
         names = [name + "_reverse" * reverse for name in GATES]
@@ -86,7 +111,7 @@ def matching_paths(explanation: Explanation) -> list[MatchingPath]:
 
 
 def _path(explanation: Explanation, names: list[str], rule: Rule, reverse: bool) -> MatchingPath:
-    # Only here: most explanations have no path, and do not wait for torch.
+    # Imported here, since importing models takes torch, which most explanations do not need.
     from matchwork.models.match_srnn.matching_path import matching_path
 
     tables = [explanation.tables[name] for name in names]
@@ -98,3 +123,32 @@ def _path(explanation: Explanation, names: list[str], rule: Rule, reverse: bool)
     last_row, last_column = (length - 1 for length in tables[0].shape)
     cells = (c._replace(row=last_row - c.row, column=last_column - c.column) for c in turned)
     return MatchingPath(rule, reverse, tuple(cells))
+
+
+def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:
+    return [
+        Table(["query", "document", "interaction"], rows, path.title)
+        for path in matching_paths(explanation)
+        if (rows := path.aligned(explanation))
+    ]
+
+
+def _notes(explanation: Explanation) -> list[str]:
+    return [
+        f"{path.title}: no step crosses a pair of words diagonally"
+        for path in matching_paths(explanation)
+        if not path.aligned(explanation)
+    ]
+
+
+VIEWS.add(
+    "paths",
+    View(
+        title="Which words the matching path aligns",
+        order=70,
+        tables=_tables,
+        notes=_notes,
+        data=lambda found: [path.to_dict(found) for path in matching_paths(found)],
+        schema=list[PathJson],
+    ),
+)

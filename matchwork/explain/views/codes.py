@@ -1,16 +1,13 @@
-"""Gates and codes of words as colours."""
+"""View: words before hashing, as codes, and restored."""
 
 from typing import TYPE_CHECKING, Any
 
 from matchwork.explain.codes import PARTS
-from matchwork.explain.explanation import Explanation, Side
-from matchwork.explain.heat_maps import CELL, MAX_WORDS
-from matchwork.explain.titles import evidence_title
-from matchwork.report.drawing import colour_scale, word_axis
+from matchwork.explain.explanation import Explanation
+from matchwork.explain.view import MAX_WORDS, VIEWS, View
+from matchwork.report.drawing import CELL, colour_scale, word_axis
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from matchwork.report.drawing import Chart
 
 COLUMN = 3  # pixels: a value of a code needs no label, and three panels must fit on a page
@@ -18,7 +15,7 @@ _HEADINGS = {"before": "before", "codes": "code", "after": "restored"}
 
 
 def code_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart | None":
-    """Words by values: before hashing, as codes, and restored; None without codes.
+    """Draw words by values before hashing, as codes, and restored; None without codes.
 
     Before and after share one scale of colours.
     """
@@ -64,36 +61,9 @@ def code_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart |
     return strip.properties(title=title)
 
 
-def word_gates(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart | None":
-    """The gates of every word of both sides, from 0 to 1; None where there are none."""
-    import altair as alt
-
-    sides: tuple[Side, Side] = ("query", "document")
-    charts = [_gates_of(explanation, side, max_words) for side in sides if explanation.gates(side)]
-    if not charts:
-        return None
-    chart: Chart = alt.vconcat(*charts, spacing=14)
-    return chart.properties(title="How much each word takes from the other text")
+def _charts(explanation: Explanation, max_words: int) -> list["Chart"]:
+    chart = code_strip(explanation, max_words)
+    return [] if chart is None else [chart]
 
 
-def _gates_of(explanation: Explanation, side: Side, max_words: int) -> "alt.Chart":
-    import altair as alt
-
-    words = [token.text for token in explanation.tokens(side)][:max_words]
-    cells: list[dict[str, Any]] = [
-        {"gate": evidence_title(name), "w": place, "word": words[place], "value": float(value)}
-        for name, values in explanation.gates(side).items()
-        for place, value in enumerate(values[:max_words])
-    ]
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=cells))
-        .mark_rect()
-        .encode(
-            x=alt.X("w:O", title=None, axis=word_axis(words, labelAngle=-60)),
-            y=alt.Y("gate:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False)),
-            color=alt.Color("value:Q", title=None, scale=alt.Scale(scheme="blues", domain=[0, 1])),
-            tooltip=["word:N", "gate:N", alt.Tooltip("value:Q", format=".4f")],
-        )
-        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
-    )
-    return chart
+VIEWS.add("codes", View(title="Codes before and after denoising", order=110, charts=_charts))
