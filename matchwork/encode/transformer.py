@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import later
 from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
 from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
@@ -39,10 +38,10 @@ class TransformerConfig:
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
     trainable: bool = False
-    between: tuple[int, ...] = later(())
-    second_type: int = later(0)
-    max_positions: int | None = later(None)
-    joint: bool = later(False)
+    between: tuple[int, ...] = ()
+    second_type: int = 0
+    max_positions: int | None = None
+    joint: bool = False
 
 
 @ENCODERS.register("transformer")

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.evaluate import canonical
 
@@ -42,28 +41,28 @@ class TrainConfig:
 
     loss: LossName = "cross-entropy"
     margin: float = 1.0
-    temperature: float = later(1.0)
+    temperature: float = 1.0
     negatives: NegativesName = "labelled"
     num_negatives: int = 4
     hard_depth: int = 50
     optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
-    momentum: float = later(0.0)
-    nesterov: bool = later(False)
+    momentum: float = 0.0
+    nesterov: bool = False
     learning_rate: float = 1e-3
-    encoder_learning_rate: float | None = later(None)
-    layer_decay: float = later(1.0)
-    schedule: Literal["constant", "linear", "halve", "steps"] = later("constant")
-    warmup: float = later(0.0)
-    halve_patience: int = later(2)
-    min_learning_rate: float = later(1e-4)
-    halve_every: int = later(10)
+    encoder_learning_rate: float | None = None
+    layer_decay: float = 1.0
+    schedule: Literal["constant", "linear", "halve", "steps"] = "constant"
+    warmup: float = 0.0
+    halve_patience: int = 2
+    min_learning_rate: float = 1e-4
+    halve_every: int = 10
     weight_decay: float = 0.0
     clip_norm: float | None = None
     batch_size: int = 32
     max_epochs: int = 10
     patience: int | None = None
     dev_measure: str = "RR"
-    dev_loss_every: int = later(0)
+    dev_loss_every: int = 0
     precision: Literal["32", "64", "16-mixed", "bf16-mixed"] = "32"
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     devices: int = 1

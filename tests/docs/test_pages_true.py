@@ -36,9 +36,7 @@ SETTINGS = {
     (IAM, "[stage.language-model-query], [stage.language-model-document]"): LanguageModelConfig,
     (IAM, "[stage.energy]"): EnergyConfig,
     **{
-        (f"docs/models/{entry.model.__module__.split('.')[2]}.md", "Settings"): (
-            entry.model.Config
-        )
+        (f"docs/models/{entry.model.__module__.split('.')[2]}.md", "Settings"): (entry.model.Config)
         for entry in map(MODELS.__getitem__, MODELS)
     },
 }

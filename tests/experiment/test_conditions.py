@@ -1,13 +1,12 @@
 """One training, several tests: each condition has its candidates, fusion weight and result."""
 
-import json
-
 import pytest
 
 from matchwork.data import CATALOGUE, CatalogueEntry, read_run, sources, toy, write_qrels
 from matchwork.evaluate import evaluate
 from matchwork.experiment import Observer, load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
+from matchwork.experiment.results import read_result
 from matchwork.matcher import Matcher
 from matchwork.rank import rank_all
 from matchwork.rank.pipeline import choose_weight, fuse
@@ -55,7 +54,7 @@ def test_two_pools_from_one_training(write_recipe, tmp_path, abstracts):
     prepared = prepare(recipe, str(abstracts))
     full = result["also"]["full-pool"]
 
-    assert json.loads((out / "result.json").read_text()) == result
+    assert read_result(out / "result.json") == result
     assert (result["options"], result["depth"]) == ({"pool": "test"}, 0)
     assert (full["options"], full["depth"]) == ({"pool": "full"}, 4)
     assert set(full) == {

@@ -66,15 +66,24 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("vectors.joint=true train.negatives=in-batch", r"reads both at once; use \"labelled\" or"),
-        ("vectors.joint=true vectors.frame=token", r"joint = true has one \[CLS\] for both texts"),
+        (
+            "vectors.cross_encode=true train.negatives=in-batch",
+            r"reads both at once; use \"labelled\" or",
+        ),
+        (
+            "vectors.cross_encode=true vectors.special_tokens=token",
+            r"cross_encode = true has one \[CLS\] for both texts",
+        ),
         ("text.stem=english", r"tiny\.toml: section \[text\]: stem = 'english' is for words"),
         ("text.bigrams=true", r"section \[text\]: bigrams = True is for words; a transformer"),
         ("text.punctuation=keep", r"section \[text\]: punctuation = 'keep' is for words"),
         ("text.lowercase=false", r"section \[text\]: lowercase = False is for words"),
         ("text.min_count=2", r"section \[text\]: min_count = 2 is for words"),
         ("vectors.dim=50", r"section \[vectors\]: dim = 50 is for word vectors, not for a transf"),
-        ("vectors.keep=data", r"keep = 'data' is for word vectors, not for a transformer"),
+        (
+            "vectors.vocabulary=data",
+            r"vocabulary = 'data' is for word vectors, not for a transformer",
+        ),
         ("vectors.words=w.txt", r"words = 'w\.txt' is for word vectors, not for a transformer"),
         ("vectors.file=''", r'source = "transformer" and file belong together'),
         ("vectors.unit=letter", r"section \[vectors\]: unit = 'letter'"),
