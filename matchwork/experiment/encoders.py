@@ -21,8 +21,8 @@ def make_encoder(
             unit=settings.unit,
             layer=settings.layer,
             trainable=settings.trainable,
-            frame=settings.special_tokens,
-            joint=settings.cross_encode,
+            special_tokens=settings.special_tokens,
+            cross_encode=settings.cross_encode,
         )
     train_texts = datasets[MAIN][recipe.data.train].texts
     vectors = _read_vectors(recipe, data_root)

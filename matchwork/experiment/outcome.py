@@ -28,7 +28,7 @@ class ConditionOutcome:
         """Return plain values."""
         evaluations = {name: _evaluation_to_dict(e) for name, e in self.evaluations.items()}
         calibration = (
-            {} if self.reliability is None else {"reliability": self.reliability.to_json()}
+            {} if self.reliability is None else {"reliability": self.reliability.to_dict()}
         )
         return {"evaluations": evaluations, "weights": self.weights, **calibration}
 
@@ -37,7 +37,7 @@ class ConditionOutcome:
         """Build an outcome from what `to_dict` returned."""
         evaluations = {name: _evaluation_from_dict(e) for name, e in table["evaluations"].items()}
         stored = table.get("reliability")
-        reliability = None if stored is None else Reliability.from_json(stored)
+        reliability = None if stored is None else Reliability.from_dict(stored)
         return cls(evaluations, table["weights"], reliability)
 
 

@@ -9,7 +9,8 @@ from matchwork.encode import TransformerEncoder
 from matchwork.encode.transformer import num_positions, smallest
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
-from matchwork.text import WordPieceTokenizer
+from matchwork.models import bi_encoded
+from matchwork.text import SubwordTokenizer
 
 
 class Limits(NamedTuple):
@@ -25,7 +26,7 @@ class Limits(NamedTuple):
 
 def limit(matcher: Matcher) -> int | None:
     """Most pieces, special ones included, that are read at once; None: any number."""
-    room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
+    room = matcher.max_document_length if bi_encoded(matcher.model) else matcher.pair_room
     most = None if room is None else room + num_special(matcher)
     return smallest(most, _most_positions(matcher))
 
@@ -37,7 +38,7 @@ def set_limit(matcher: Matcher, max_length: int | None, most: Limits) -> None:
     """
     room = None if max_length is None else _room(matcher, max_length)
     encoder = matcher.model.encoder
-    if matcher.model.encodes_apart:
+    if bi_encoded(matcher.model):
         if most.may_grow:
             _read_further(matcher, max_length)
         matcher.max_query_length = smallest(room, most.query)
@@ -62,21 +63,21 @@ def _room(matcher: Matcher, max_length: int) -> int:
 def num_special(matcher: Matcher) -> int:
     """Pieces such as [CLS] that stand around, and between, texts that are read at once."""
     tokenizer = matcher.tokenizer
-    if not isinstance(tokenizer, WordPieceTokenizer):
+    if not isinstance(tokenizer, SubwordTokenizer):
         return 0
-    apart = matcher.model.encodes_apart
-    frame = tokenizer.frame if apart else tokenizer.pair_frame[:3]
-    return sum(map(len, frame))
+    apart = bi_encoded(matcher.model)
+    special_ids = tokenizer.special_ids if apart else tokenizer.pair_special_ids[:3]
+    return sum(map(len, special_ids))
 
 
 def _read_further(matcher: Matcher, max_length: int | None) -> None:
     """Texts that are read apart are cut by the tokenizer."""
     tokenizer, encoder = matcher.tokenizer, matcher.model.encoder
-    if isinstance(tokenizer, WordPieceTokenizer) and isinstance(encoder, TransformerEncoder):
+    if isinstance(tokenizer, SubwordTokenizer) and isinstance(encoder, TransformerEncoder):
         most = smallest(max_length, num_positions(encoder.transformer))
         matcher.tokenizer = tokenizer.with_positions(most)
 
 
 def _most_positions(matcher: Matcher) -> int | None:
     tokenizer = matcher.tokenizer
-    return tokenizer.config.max_positions if isinstance(tokenizer, WordPieceTokenizer) else None
+    return tokenizer.config.max_positions if isinstance(tokenizer, SubwordTokenizer) else None

@@ -30,7 +30,8 @@ def require_apart(config: TrainConfig, apart: bool, where: str = "") -> None:
     if config.negatives == "in-batch" and not apart:
         raise ConfigError(
             f'{where}negatives = "in-batch" needs texts that are encoded apart, but this model '
-            'reads both at once; use "labelled" or "own", another model, or vectors.joint = false'
+            'reads both at once; use "labelled" or "own", another model, or '
+            "vectors.cross_encode = false"
         )
 
 

@@ -24,10 +24,10 @@ from matchwork.explain import (
     share_bars,
     sum_line,
 )
-from matchwork.explain.drawing import to_svg
 from matchwork.explain.highlight import explanation_html
 from matchwork.matcher import Matcher
 from matchwork.models import HCAN, MODELS
+from matchwork.report.drawing import to_svg
 from matchwork.text import PairBatch, Token, WordTokenizer
 
 PAIRS = [(QUERY, DOCUMENT), ("glacier ice", "water by ice"), ("caves", "a partly formed cave")]
@@ -55,8 +55,8 @@ def make_hcan() -> Make:
         )
         matcher = Matcher(tokenizer, model.double().eval())
         if learnt:
-            model.read_corpus([tokenizer.encode(list(texts)) for texts in zip(*PAIRS, strict=True)])
-            model.read_pairs([batch(matcher, PAIRS[:2]), batch(matcher, PAIRS[2:])])
+            model.fit_corpus([tokenizer.encode(list(texts)) for texts in zip(*PAIRS, strict=True)])
+            model.fit_feature_means([batch(matcher, PAIRS[:2]), batch(matcher, PAIRS[2:])])
         return matcher
 
     return make

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from matchwork.config import build, to_table
+from matchwork.data import Columns
 from matchwork.data.catalogue import CATALOGUE
-from matchwork.data.formats import Columns
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import CLASSIFICATION, PROTOCOLS, REGRESSION, canonical, task_of
 from matchwork.registry import did_you_mean

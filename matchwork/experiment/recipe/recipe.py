@@ -23,7 +23,7 @@ from matchwork.experiment.recipe.data import (
 from matchwork.experiment.recipe.files import flatten, parse_change, put, read_recipe_file
 from matchwork.experiment.recipe.links import LinksSection, check_links, model_with_links
 from matchwork.experiment.recipe.text import TextSection, VectorsSection, check_vectors
-from matchwork.models import MODELS, ModelConfig, StageConfig
+from matchwork.models import MODELS, MatchModel, ModelConfig, StageConfig
 from matchwork.plugins import import_plugins
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
@@ -229,17 +229,12 @@ def _check_rates(recipe: Recipe, where: str) -> None:
             f"{where}: train.encoder_learning_rate = {train.encoder_learning_rate} needs "
             "vectors.trainable = true"
         )
-    if train.layer_decay != 1 and not (vectors.trainable and vectors.source == "transformer"):
-        raise ConfigError(
-            f"{where}: train.layer_decay = {train.layer_decay} needs a transformer that is "
-            'trained: vectors.source = "transformer", vectors.trainable = true'
-        )
 
 
 def _check_encoding(recipe: Recipe, where: str) -> None:
     """Check negatives and special tokens against how the model encodes its texts."""
     model = MODELS[recipe.model_name].model
-    bi_encoded = recipe.model.encodes_apart and not recipe.vectors.cross_encode
+    bi_encoded = issubclass(model, MatchModel) and not recipe.vectors.cross_encode
     require_apart(recipe.train, bi_encoded, f"{where}: train.")
     if not model.matches_tokens and recipe.vectors.special_tokens == "token":
         raise ConfigError(

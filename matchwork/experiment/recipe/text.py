@@ -65,7 +65,7 @@ class VectorsSection:
     trainable: bool = False
     unknown: Literal["hash", "const"] = "hash"
     vocabulary: Literal["all", "data"] = "all"
-    unit: Literal["piece", "word"] = "piece"
+    unit: Literal["subword", "word"] = "subword"
     layer: int = -1
     special_tokens: Literal["around", "before", "token"] = "around"
     cross_encode: bool = False

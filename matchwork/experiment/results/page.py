@@ -37,7 +37,7 @@ def results_page(folder: str | Path) -> str:
 
 def write_results_page(folder: str | Path) -> Path:
     """Write the page and its charts into the folder of results, and return the page's path."""
-    from matchwork.explain.drawing import to_svg
+    from matchwork.report.drawing import to_svg
 
     folder = Path(folder)
     for _, groups in _datasets(folder):
