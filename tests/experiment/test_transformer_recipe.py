@@ -40,7 +40,7 @@ def load(write_recipe, bert_folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "settings", [["unit=word"], ["trainable=true", "layer=1"], ["joint=true"]], ids=str
+    "settings", [["unit=word"], ["trainable=true", "layer=1"], ["cross_encode=true"]], ids=str
 )
 def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
     recipe = load(*(f"vectors.{setting}" for setting in settings))
@@ -94,7 +94,7 @@ def test_settings_without_a_meaning(load, override, message):
         load(*override.split())
 
 
-@pytest.mark.parametrize("setting", ["unit=word", "layer=1", "joint=true"])
+@pytest.mark.parametrize("setting", ["unit=word", "layer=1", "cross_encode=true"])
 def test_settings_of_transformers_elsewhere(load, setting):
     with pytest.raises(ConfigError, match=r'is for source = "transformer"'):
         load("vectors.source=random", "vectors.file=''", f"vectors.{setting}")
