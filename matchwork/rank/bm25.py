@@ -25,12 +25,13 @@ from scipy import sparse
 
 from matchwork.config import build, to_table
 from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameError
-from matchwork.files import folder_beside, read_json, write_beside, write_json
+from matchwork.files import atomic_folder, atomic_write, read_json, write_json
 from matchwork.ordering import order
-from matchwork.packages import absent
-from matchwork.rank.ranking import Done, Rows, RowScores, rank, require_pairs
+from matchwork.packages import without_package
+from matchwork.rank.ranking import require_pairs, rerank
+from matchwork.rank.runs import Indices, PairScorer
 from matchwork.registry import did_you_mean
-from matchwork.types import Document, Ranked, Run, Scores, TextPair
+from matchwork.types import Advance, Document, Ranked, Run, Scores, TextPair
 
 _WORD = re.compile(r"[^\W_]+")
 _WINDOW = 50_000
@@ -144,35 +145,41 @@ class BM25:
         require_pairs(pairs)
         queries = {text: row for row, text in enumerate(dict.fromkeys(q for q, _ in pairs))}
         documents = {text: row for row, text in enumerate(dict.fromkeys(d for _, d in pairs))}
-        query_rows = np.array([queries[query] for query, _ in pairs])
-        document_rows = np.array([documents[document] for _, document in pairs])
-        return self.by_row(list(queries), list(documents))(query_rows, document_rows)
+        query_indices = np.array([queries[query] for query, _ in pairs])
+        document_indices = np.array([documents[document] for _, document in pairs])
+        return self.prepare(list(queries), list(documents))(query_indices, document_indices)
 
-    def by_row(
-        self, queries: Sequence[str], documents: Sequence[str], done: Done | None = None
-    ) -> RowScores:
-        """Scores of pairs of these texts by their numbers; each is split into words once."""
-        asked, _ = self._count(queries)
+    def prepare(
+        self, queries: Sequence[str], documents: Sequence[str], advance: Advance | None = None
+    ) -> PairScorer:
+        """Split each text into words once; see `matchwork.rank.runs.CachingScorer`."""
+        query_counts, _ = self._count(queries)
         counts, lengths = self._count(documents)
         weights = _weigh(counts, lengths, self._idf, self.mean_length, self.config)
 
-        def score(query_rows: Rows, document_rows: Rows) -> Scores:
+        def score(query_indices: Indices, document_indices: Indices) -> Scores:
             parts = [np.zeros(0)]
-            for start in range(0, len(query_rows), _WINDOW):
+            for start in range(0, len(query_indices), _WINDOW):
                 part = slice(start, start + _WINDOW)
-                products = asked[query_rows[part]].multiply(weights[document_rows[part]])
+                products = query_counts[query_indices[part]].multiply(
+                    weights[document_indices[part]]
+                )
                 parts.append(np.asarray(products.sum(axis=1), dtype=np.float64).reshape(-1))
-                if done is not None:
-                    done(len(parts[-1]))
+                if advance is not None:
+                    advance(len(parts[-1]))
             return np.concatenate(parts)
 
         return score
 
-    def rank(
-        self, query: str, documents: Sequence[str | Document], top_k: int | None = None
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str | Document],
+        top_k: int | None = None,
+        threshold: float | None = None,
     ) -> list[Ranked]:
-        """The given documents from best to worst."""
-        return rank(self, query, documents, top_k)
+        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
+        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
     def search(self, queries: Sequence[str], top_k: int = 100) -> list[dict[str, float]]:
         """For each query the ids and scores of the best indexed documents, best first.
@@ -214,7 +221,7 @@ class BM25:
 
     def save(self, folder: str | Path) -> None:
         """Write config, vocabulary, index and documents; no pickle."""
-        with folder_beside(folder, _FILES) as place:
+        with atomic_folder(folder, _FILES) as place:
             about = {
                 "model": "bm25",
                 "format": _FORMAT,
@@ -224,9 +231,9 @@ class BM25:
             write_json(place / "config.json", about)
             write_json(place / "vocabulary.json", list(self.vocabulary))
             index = {key: getattr(self.weights, key) for key in ("data", "indices", "indptr")}
-            with write_beside(place / "index.safetensors", "wb") as stream:
+            with atomic_write(place / "index.safetensors", "wb") as stream:
                 stream.write(tensors.save(index))
-            with write_beside(place / "documents.jsonl") as stream:
+            with atomic_write(place / "documents.jsonl") as stream:
                 for item in self.documents.items():
                     stream.write(json.dumps(item, ensure_ascii=False) + "\n")
 
@@ -273,7 +280,9 @@ class BM25:
 
     def _engine(self, backend: str) -> Any:
         """bm25s over our weights: computed once, so that `score` and `search` cannot differ."""
-        with absent("jax"):  # which bm25s would load, and which takes the whole GPU for itself
+        with without_package(
+            "jax"
+        ):  # which bm25s would load, and which takes the whole GPU for itself
             import bm25s  # imports numba: half a second that `score` does not need
 
         engine = bm25s.BM25(method="lucene", dtype="float64", backend=backend)

@@ -55,7 +55,7 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
     pairs = [(pair.query, pair.document) for pair in toy()["test"].pairs()]
     assert np.isfinite(matcher.score(pairs)).all()
     outcome = json.loads((seed / "outcome.json").read_text())
-    assert (outcome["cut_tokens"] > 0) is (recipe.vectors.unit == "piece")  # 12 words are enough
+    assert (outcome["cut_tokens"] > 0) is (recipe.vectors.unit == "subword")  # 12 words are enough
 
     original = load_file(bert_folder / "model.safetensors")
     name = "embeddings.word_embeddings.weight"
