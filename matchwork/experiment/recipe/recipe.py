@@ -27,9 +27,7 @@ from matchwork.models import MODELS, MatchModel, ModelConfig, StageConfig
 from matchwork.plugins import import_plugins
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
-from matchwork.train.losses import require_class_loss
-from matchwork.train.sampling import require_apart
-from matchwork.train.stage_settings import stage_configs
+from matchwork.train.stages.settings import stage_configs
 
 SECTIONS = ("data", "text", "vectors", "links", "model", "stage", "train", "run", "paper", "also")
 
@@ -162,7 +160,6 @@ def make_recipe(
     if recipe.data.name in CATALOGUE:
         task = CATALOGUE[recipe.data.name].task
         check_measures(recipe.conditions, recipe.train.dev_measure, task, where)
-    require_class_loss(recipe.train, recipe.model.num_classes, f"{where}: section [train]: ")
     check_vectors(recipe.vectors, recipe.text, where, data_root)
     _check_rates(recipe, where)
     _check_encoding(recipe, where)
@@ -235,7 +232,7 @@ def _check_encoding(recipe: Recipe, where: str) -> None:
     """Check negatives and special tokens against how the model encodes its texts."""
     model = MODELS[recipe.model_name].model
     bi_encoded = issubclass(model, MatchModel) and not recipe.vectors.cross_encode
-    require_apart(recipe.train, bi_encoded, f"{where}: train.")
+    recipe.train.check_model(recipe.model.num_classes, bi_encoded, f"{where}: train.")
     if not model.matches_tokens and recipe.vectors.special_tokens == "token":
         raise ConfigError(
             f'{where}: vectors.special_tokens = "token" makes [CLS] a token that is matched like '

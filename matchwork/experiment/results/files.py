@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from matchwork.errors import DataError
-from matchwork.files import read_json, write_beside, write_json
+from matchwork.files import atomic_write, read_json, write_json
 
 SWEEPS = "sweeps"
 """The folder of sweeps in `recipes`, `runs` and `results`."""
@@ -24,7 +24,7 @@ def write_result(path: Path, result: Mapping[str, Any]) -> None:
     """
     queries = {name: one["per_query"] for name, one in _conditions(result).items()}
     content = json.dumps(queries, ensure_ascii=False, allow_nan=False).encode()
-    with write_beside(_queries_path(path), "wb") as stream:
+    with atomic_write(_queries_path(path), "wb") as stream:
         stream.write(gzip.compress(content, mtime=0))  # equal values, equal bytes
     write_json(path, without_queries(result))
 
