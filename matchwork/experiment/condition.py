@@ -12,7 +12,7 @@ from matchwork.data import Dataset, Split
 from matchwork.data.partition import share_of
 from matchwork.errors import ConfigError
 from matchwork.evaluate import Baseline, MeasuredSplit, fit_baseline
-from matchwork.experiment.data_sections import MAIN, ConditionSection
+from matchwork.experiment.recipe.data import MAIN, ConditionSection
 from matchwork.rank.rm3 import RM3, rm3_run
 
 
@@ -94,7 +94,7 @@ class Condition:
             for name, (dev_run, test_run) in runs.items()
         }
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What is ranked: `depth` is None where the data set names the candidates itself."""
         return {
             "split": self.section.data.test,
