@@ -25,8 +25,8 @@ from matchwork.errors import DataError
 from matchwork.rank.candidate_bm25 import is_bm25
 
 if TYPE_CHECKING:
-    from matchwork.cli.measure import Question
     from matchwork.data import Split
+    from matchwork.evaluate.benchmark import Benchmark
 
 EXAMPLES = examples(
     "matchwork analyse MATCHER wikiqa --against bm25",
@@ -89,14 +89,14 @@ def analyse(
     measured on the training split as well, if there is one.
     """
     with show.working("loading"):
-        from matchwork.cli.measure import Question
         from matchwork.cli.progress import scoring
+        from matchwork.evaluate.benchmark import Benchmark
         from matchwork.report.writers import writer_for
         from matchwork.studies.iasm.study import MEASURES, Parts, named
         from matchwork.studies.iasm.study import analyse as analyse_systems
     for path in out or []:
         writer_for(path)
-    question = Question(
+    benchmark = Benchmark(
         dataset=dataset,
         split=split,
         measures=MEASURES,
@@ -110,13 +110,14 @@ def analyse(
     parts = Parts(oov, smoothing, overlap)
     if is_bm25(matcher):
         parts.check(None)  # before any work
-    found, measured = question.read()
+    with show.working(f"reading {dataset}"):
+        data, measured = benchmark.read()
     systems = named([None if is_bm25(name) else open_matcher(name) for name in names])
     parts = parts.resolve(next(iter(systems.values())))
-    training = _training(question) if parts.smoothing else None
+    training = _training(benchmark) if parts.smoothing else None
     with scoring() as progress:
         analysis = analyse_systems(
-            found.name,
+            data.name,
             measured,
             systems,
             parts,
@@ -143,12 +144,12 @@ def analyse(
         show.line(f"written  {path}")
 
 
-def _training(question: "Question") -> "Split | None":
+def _training(benchmark: "Benchmark") -> "Split | None":
     """Read the training split; None where there is none, or where it is the one in question."""
-    if question.split == "train":
+    if benchmark.split == "train":
         return None
     try:
-        return replace(question, split="train").read()[1].split
+        return replace(benchmark, split="train").read()[1].split
     except DataError as error:
-        show.note(f"smoothing is measured on {question.split} alone: {error}")
+        show.note(f"smoothing is measured on {benchmark.split} alone: {error}")
         return None

@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 from matchwork.data import Split
 from matchwork.errors import ConfigError
+from matchwork.evaluate import MeasuredSplit
+from matchwork.evaluate.baseline import BASELINE
 from matchwork.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.studies.iasm.analysis import Analysis
 from matchwork.studies.iasm.out_of_vocabulary import out_of_vocabulary
 from matchwork.studies.iasm.overlap import overlap
@@ -17,7 +18,6 @@ from matchwork.types import Progress
 
 NUM_UNTRAINED = 3  # copies with fresh weights beside each trained matcher
 MEASURES = ("P@1", "RR", "AP")
-BASELINE = "BM25"
 Systems: TypeAlias = Mapping[str, Matcher | None]
 """Name -> matcher, or None for BM25; the first is the one in question."""
 
