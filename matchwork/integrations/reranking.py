@@ -1,73 +1,58 @@
-"""What every framework asks of a matcher: the best of some texts, and how relevant each is."""
+"""What the framework adapters share: opening a scorer, and reranking with it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, TypeAlias
-
-import torch
+from typing import TypeAlias
 
 from matchwork.errors import ConfigError
 from matchwork.explain import Explanation, explain
-from matchwork.matcher import Matcher
-from matchwork.ordering import order
+from matchwork.matcher import Matcher, load
+from matchwork.rank.ranking import ranking
 from matchwork.rank.relevance import relevance
-from matchwork.types import Scores, TextPair
+from matchwork.types import Ranked, Scorer, Scores, TextPair
 
-AnyMatcher: TypeAlias = str | Path | Matcher
-"""The folder of a saved matcher, a name that `Matcher.pretrained` knows, or a matcher."""
-
-
-class Hit(NamedTuple):
-    """A text by its place in the list that was given, from 0."""
-
-    place: int
-    relevance: float
-
-
-def open_matcher(model: AnyMatcher, device: str | None = None) -> Matcher:
-    """The matcher; one that is opened here goes to the GPU where there is one."""
-    opened = isinstance(model, Matcher)
-    matcher = model if isinstance(model, Matcher) else Matcher.pretrained(model)
-    if device or (not opened and torch.cuda.is_available()):
-        matcher.to(device or "cuda")
-    return matcher
-
-
-def check_limits(top_n: int | None, threshold: float) -> None:
-    """Refuse limits that could never be meant."""
-    if top_n is not None and top_n < 1:
-        raise ConfigError(f"the number of texts to keep must be at least 1, got {top_n}")
-    if not 0 <= threshold <= 1:
-        raise ConfigError(f"the threshold must lie between 0 and 1, got {threshold}")
+AnyScorer: TypeAlias = str | Path | Scorer
+"""Whatever `matchwork.load` opens, or an open scorer."""
 
 
 class Reranker:
-    """A matcher for callers in several threads, who wait for each other."""
+    """A scorer for callers in several threads, who take turns.
 
-    def __init__(self, model: AnyMatcher) -> None:
-        self.matcher = open_matcher(model)
+    Args:
+        model: A name or folder for `matchwork.load`, or an open scorer.
+    """
+
+    def __init__(self, model: AnyScorer) -> None:
+        self.scorer = load(model) if isinstance(model, str | Path) else model
         self._lock = Lock()
 
     def relevance(self, pairs: Sequence[TextPair]) -> Scores:
-        """Between 0 and 1, calibrated if the matcher is; see `matchwork.rank.relevance`."""
-        return relevance(self._score(pairs), self.matcher.calibration)
+        """Return the relevance of each pair, 0 to 1; see `matchwork.rank.relevance`."""
+        return relevance(self.scorer, self._score(pairs))
 
     def rerank(
-        self, query: str, texts: Sequence[str], top_n: int | None = None, threshold: float = 0.0
-    ) -> list[Hit]:
-        """The texts from best to worst, without those less relevant than `threshold`."""
+        self, query: str, texts: Sequence[str], top_k: int | None, threshold: float
+    ) -> list[Ranked]:
+        """Return the texts from best to worst, with their relevance as probability.
+
+        Args:
+            query: Text of the query.
+            texts: Texts to rank.
+            top_k: Number of texts to return; None: all.
+            threshold: Lowest relevance to return.
+        """
         scores = self._score([(query, text) for text in texts])
-        found = relevance(scores, self.matcher.calibration)
-        # By score: a calibration may hold for equal what the matcher still tells apart.
-        hits = [Hit(place, float(found[place])) for place in order(scores).tolist()]
-        return [hit for hit in hits if hit.relevance >= threshold][:top_n]
+        probabilities = relevance(self.scorer, scores)
+        return ranking(texts, scores, probabilities, top_k=top_k, threshold=threshold)
 
     def explain(self, query: str, text: str) -> Explanation:
-        """Why a text is relevant."""
+        """Explain the score of a text; only matchers can."""
+        if not isinstance(self.scorer, Matcher):
+            raise ConfigError(f"{self.scorer.name} gives no explanations; use a matcher")
         with self._lock:
-            return explain(self.matcher, query, text)
+            return explain(self.scorer, query, text)
 
     def _score(self, pairs: Sequence[TextPair]) -> Scores:
         with self._lock:
-            return self.matcher.score(pairs)
+            return self.scorer.score(pairs)

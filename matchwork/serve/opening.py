@@ -1,80 +1,65 @@
-"""From what a command names to scorers: `FOLDER`, `NAME=FOLDER`, `bm25`, `minilm-maxsim`."""
+"""Open what `matchwork serve` names: FOLDER, NAME=FOLDER, bm25, minilm-maxsim."""
 
 import logging
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from matchwork.errors import ConfigError, DataError
-from matchwork.files import read_json
 
 if TYPE_CHECKING:
-    from matchwork.matcher import Matcher
     from matchwork.matcher.precision import Precision
     from matchwork.serve.served import Served
 
-BM25_NAME = "bm25"
 LOGGER = logging.getLogger("matchwork.serve")
 
 
 class Source(NamedTuple):
-    """What to open and the name that clients use for it."""
+    """A model to open: the name for clients, and what `matchwork.load` opens, or "bm25"."""
 
     name: str
-    place: str
+    model: str
 
 
 def parse_source(text: str) -> Source:
-    """`NAME=PLACE`, or a place that is named after its folder."""
-    name, equals, place = text.partition("=")
+    """Parse `NAME=MODEL` or `MODEL`; a folder without a name is named after itself."""
+    name, equals, model = text.partition("=")
     if equals and not Path(text).exists():
-        if not name or not place:
+        if not name or not model:
             raise ConfigError(f"a model to serve is FOLDER or NAME=FOLDER, got {text!r}")
-        return Source(name, place)
+        return Source(name, model)
     folder = Path(text)
     return Source(folder.resolve().name if folder.is_dir() else text, text)
 
 
 def open_source(source: Source, device: str = "auto", precision: "Precision" = "32") -> "Served":
-    """Load a scorer and try it once, so that what cannot work is known before any request."""
-    from matchwork.rank import BM25
-    from matchwork.serve.candidates import CandidateBM25
+    """Open a model and score a pair with it, so that what cannot work fails at the start.
+
+    Args:
+        source: The model and its name.
+        device: "auto", "cpu", "cuda", …
+        precision: "32", "bf16" or "int8". With int8, models other than transformers stay at 32.
+
+    Raises:
+        ConfigError: The model cannot score on this device with this precision.
+    """
+    from matchwork.matcher import Matcher, load
+    from matchwork.rank.candidate_bm25 import CandidateBM25, is_bm25
     from matchwork.serve.served import Served
 
-    if source.place.lower() == BM25_NAME and not Path(source.place).is_dir():
+    if is_bm25(source.model):
         return Served(source.name, CandidateBM25())
-    if _is_bm25_folder(Path(source.place)):
-        return Served(source.name, BM25.load(source.place))
-    served = Served(source.name, _open_matcher(source, device, precision))
+    scorer = load(source.model, device=None if device == "auto" else device)
+    if isinstance(scorer, Matcher) and precision == "int8" and not scorer.is_transformer:
+        LOGGER.warning("model %r keeps its 32 bits: int8 is for transformers", source.name)
+    elif isinstance(scorer, Matcher) and precision != "32":
+        scorer.to("cpu" if device == "auto" and precision == "int8" else None, precision=precision)
+    served = Served(source.name, scorer)
     try:
-        served.score([[("a", "b")]], lambda: True)
+        served.score([[("a", "b")]], Event())
     except (RuntimeError, DataError) as error:
         raise ConfigError(
-            f"{source.place} cannot score on {device} with precision {precision}: {error}; "
+            f"{source.model} cannot score on {device} with precision {precision}: {error}; "
             "try --precision 32 or another device"
         ) from error
     return served
-
-
-def _is_bm25_folder(folder: Path) -> bool:
-    try:
-        return bool(read_json(folder / "config.json").get("model") == BM25_NAME)
-    except (DataError, AttributeError):
-        return False
-
-
-def _open_matcher(source: Source, device: str, precision: "Precision") -> "Matcher":
-    import torch
-
-    from matchwork.matcher import Matcher
-
-    matcher = Matcher.pretrained(source.place)
-    if precision == "int8" and not matcher.is_transformer:
-        # The option is for all that are served, and those beside it may well be transformers.
-        LOGGER.warning("model %r keeps its 32 bits: int8 is for transformers", source.name)
-        precision = "32"
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() and precision != "int8" else "cpu"
-    try:
-        return matcher.to(device, precision=precision)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"no device {device!r}: {error}; try --device cpu") from error
