@@ -1,7 +1,8 @@
 # make demo   set up, then train, measure and explain a matcher on built-in data
 # make test   set up, then run the whole test suite
 # make setup  only set up: the environment, and the browser of the tests where there is one
-# make lint   formatting, types and the import contract
+# make lint   formatting, types, the import contract and the documentation site
+# make docs   the documentation site, in site/index.html
 # make bench  speed and memory, as JSON under benchmarks/results
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,6 +12,7 @@ BROWSER := $(VENV)/.browser
 # Modules are compiled when they are first imported, which few of those installed ever are, and
 # the outcome is kept, whatever the environment says: the tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
+export NO_MKDOCS_2_WARNING := 1
 # The browser of the tests, where Debian's packages can be installed without asking anybody. It
 # takes half a minute; a slow network is given up, but unpacking is never cut off.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
@@ -18,7 +20,7 @@ APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL := $(APT) install --yes --no-install-recommends chromium
 CHROMIUM := (timeout 30 $(APT) update && timeout 60 $(INSTALL) --download-only && $(INSTALL))
 
-.PHONY: demo test setup lint bench results clean
+.PHONY: demo test setup lint docs bench results clean
 
 demo: $(READY)
 	$(BIN)/matchwork demo
@@ -33,6 +35,11 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html, or run $(BIN)/mkdocs serve for pages that follow your edits"
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -55,4 +62,4 @@ $(BROWSER):
 	touch $(BROWSER)
 
 clean:
-	rm -rf $(VENV) matchwork-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) matchwork-demo site .pytest_cache .mypy_cache .ruff_cache

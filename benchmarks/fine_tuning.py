@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from benchmarks.clock import medians
 from benchmarks.figures import Figure, Figures, Target
 from matchwork.encode import TransformerConfig, TransformerEncoder
-from matchwork.kernels import plain_forward
+from matchwork.kernels.transformer import ragged_forward
 from matchwork.models import ADDAX, AddaxConfig, CrossEncoder, CrossEncoderConfig, MatchModel
 from matchwork.text import PairBatch, Sequences
 
@@ -32,7 +32,7 @@ def run(quick: bool) -> Figures:
         return _loss(model, batch)
 
     def by_library() -> None:
-        with patch.object(plain_forward, "can_run", return_value=False):
+        with patch.object(ragged_forward, "can_run", return_value=False):
             short()
 
     short, long = _step(model, loss, "cpu"), _step(model, loss, "cpu", torch.float32)

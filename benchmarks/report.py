@@ -10,6 +10,7 @@ from benchmarks.figures import Figures
 from matchwork.cli import show
 from matchwork.experiment.environment import commit, hardware, versions
 from matchwork.files import read_json, write_json, write_text
+from matchwork.report.markdown import markdown_table
 
 THREADS = "OMP_NUM_THREADS"
 FOLDER = Path(__file__).parent
@@ -49,10 +50,12 @@ def write_result(name: str, purpose: str, figures: Figures, folder: Path = FOLDE
 def page(folder: Path = FOLDER) -> str:
     """The newest numbers of every benchmark as Markdown."""
     results = [read_json(path) for path in sorted((folder / "results").glob("*.json"))]
-    lines = [_line(COLUMNS), "|---|---|--:|--:|--:|---|---|"]
-    for result in results:
-        link = f"[{result['benchmark']}](results/{result['benchmark']}.json)"
-        lines += [_line((link, *_cells(*item))) for item in result["figures"].items()]
+    rows = [
+        (f"[{result['benchmark']}](results/{result['benchmark']}.json)", *_cells(*item))
+        for result in results
+        for item in result["figures"].items()
+    ]
+    lines = markdown_table(COLUMNS, rows, align="llrrrll")
     purposes = [f"- **{result['benchmark']}**: {result['purpose']}" for result in results]
     made: dict[str, list[str]] = {}
     for result in results:
@@ -75,10 +78,6 @@ def _cells(what: str, figure: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _machine(result: Mapping[str, Any]) -> str:

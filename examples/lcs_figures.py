@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 import matchwork as mw
-from matchwork.data.lcs import lcs
+from matchwork.data.sets.lcs import lcs
 from matchwork.demo import lcs_figures
 from matchwork.experiment.environment import commit, versions
 from matchwork.files import read_json, write_json

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matchwork.rank import rank as rank
     from matchwork.rank import rank_all as rank_all
     from matchwork.text import WordTokenizer as WordTokenizer
+    from matchwork.train import TrainConfig as TrainConfig
     from matchwork.train import train as train
     from matchwork.types import Document as Document
     from matchwork.types import Scorer as Scorer
@@ -42,6 +43,7 @@ _HOMES = {
     "Pipeline": "matchwork.rank",
     "Scorer": "matchwork.types",
     "Split": "matchwork.data",
+    "TrainConfig": "matchwork.train",
     "WordEmbedding": "matchwork.encode",
     "WordTokenizer": "matchwork.text",
     "WordVectors": "matchwork.encode",

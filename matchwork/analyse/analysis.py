@@ -1,6 +1,6 @@
 """Everything found about one or two systems on one split, and how it becomes a file."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,19 +9,17 @@ from matchwork.analyse.charts import (
     out_of_vocabulary_chart,
     overlap_chart,
     smoothing_chart,
-    stacked,
 )
 from matchwork.analyse.out_of_vocabulary import OutOfVocabulary
 from matchwork.analyse.overlap import Overlap
 from matchwork.analyse.smoothing import Smoothing
 from matchwork.analyse.tables import out_of_vocabulary_table, overlap_table, smoothing_table
-from matchwork.errors import ConfigError
-from matchwork.explain import Figure, Heading, Paragraph, Section, Table, write_report
-from matchwork.explain.drawing import to_png, to_svg
-from matchwork.files import write_beside, write_json, write_text
+from matchwork.report.drawing import stack
+from matchwork.report.page import Figure, Heading, Paragraph, Section, Table
+from matchwork.report.writers import write
 
 if TYPE_CHECKING:
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Analysis:
             found["Shared words"] = overlap_chart(self.overlap)
         return found
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values; what was not analysed is left out."""
         found: dict[str, Any] = {
             "dataset": self.dataset,
@@ -73,68 +71,28 @@ class Analysis:
         if self.protocol:
             found["protocol"] = self.protocol
         if self.out_of_vocabulary:
-            found["out_of_vocabulary"] = self.out_of_vocabulary.to_json()
+            found["out_of_vocabulary"] = self.out_of_vocabulary.to_dict()
         if self.smoothing:
-            found["smoothing"] = {name: one.to_json() for name, one in self.smoothing.items()}
+            found["smoothing"] = {name: one.to_dict() for name, one in self.smoothing.items()}
         if self.overlap:
-            found["overlap"] = self.overlap.to_json()
+            found["overlap"] = self.overlap.to_dict()
         return found
 
+    def sections(self) -> Iterator[Section]:
+        """Return the parts of a report page."""
+        if self.protocol:
+            yield Paragraph(f"Queries by protocol {self.protocol}.")
+        charts = self.charts()
+        for title, table in self.tables().items():
+            yield Heading(title)
+            yield Table(table.header, table.rows)
+            yield Paragraph(table.caption)
+            yield Figure(charts[title])
+
+    def picture(self) -> "Chart":
+        """Return all charts on one sheet."""
+        return stack(list(self.charts().values()), self.title, spacing=40)
+
     def save(self, path: str | Path) -> None:
-        """Write it in the format that the suffix of `path` names."""
-        writer_for(path)(self, Path(path))
-
-
-Writer = Callable[[Analysis, Path], None]
-
-
-def writer_for(path: str | Path) -> Writer:
-    """What writes such a file; asked for early, a wrong name costs no work."""
-    path = Path(path)
-    if path.suffix.lower() not in _WRITERS:
-        raise ConfigError(
-            f"cannot tell how to write {path.name!r}: no format for suffix {path.suffix!r}; "
-            f"use {', '.join(_WRITERS)}"
-        )
-    return _WRITERS[path.suffix.lower()]
-
-
-def _write_json(analysis: Analysis, path: Path) -> None:
-    write_json(path, analysis.to_json())
-
-
-def _write_html(analysis: Analysis, path: Path) -> None:
-    write_report(path, analysis.title, _sections(analysis))
-
-
-def _sections(analysis: Analysis) -> Iterator[Section]:
-    if analysis.protocol:
-        yield Paragraph(f"Queries by protocol {analysis.protocol}.")
-    charts = analysis.charts()
-    for title, table in analysis.tables().items():
-        yield Heading(title)
-        yield Table(table.header, table.rows)
-        yield Paragraph(table.caption)
-        yield Figure(charts[title])
-
-
-def _write_png(analysis: Analysis, path: Path) -> None:
-    content = to_png(_picture(analysis))
-    with write_beside(path, "wb") as stream:
-        stream.write(content)
-
-
-def _write_svg(analysis: Analysis, path: Path) -> None:
-    write_text(path, to_svg(_picture(analysis)))
-
-
-def _picture(analysis: Analysis) -> "Chart":
-    return stacked(list(analysis.charts().values()), analysis.title)
-
-
-_WRITERS: dict[str, Writer] = {
-    ".json": _write_json,
-    ".html": _write_html,
-    ".png": _write_png,
-    ".svg": _write_svg,
-}
+        """Write the analysis in the format that the suffix of `path` names."""
+        write(self, path)

@@ -7,11 +7,11 @@ from matchwork.analyse.groups import Estimate, Group
 from matchwork.analyse.out_of_vocabulary import MEASURES, OutOfVocabulary
 from matchwork.analyse.overlap import MEASURE, Overlap
 from matchwork.analyse.smoothing import Smoothing
-from matchwork.explain.drawing import INK
-from matchwork.explain.highlight import NEGATIVE, POSITIVE
+from matchwork.report.drawing import INK
+from matchwork.report.highlight import NEGATIVE, POSITIVE
 
 if TYPE_CHECKING:
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 _COLOURS = (POSITIVE, NEGATIVE)
 
@@ -60,18 +60,6 @@ def smoothing_chart(results: Mapping[str, Smoothing]) -> "Chart":
         _panel(ratio, "variance, last by first (median)", width=240, show_rows=False),
         spacing=24,
     ).properties(title="Trained weights beside untrained ones")
-
-
-def stacked(charts: Sequence["Chart"], title: str) -> "Chart":
-    """All charts under one title, each with its own legend."""
-    import altair as alt
-
-    column: Chart = (
-        alt.vconcat(*charts, spacing=40)
-        .resolve_scale(color="independent", yOffset="independent")
-        .properties(title=alt.TitleParams(title, fontSize=16, offset=20))
-    )
-    return column
 
 
 def _group_marks(groups: Sequence[Group], measure: str, row: str) -> list[_Mark]:

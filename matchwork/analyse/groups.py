@@ -46,7 +46,7 @@ class Group:
         """The size of the group."""
         return len(self.queries)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "group": self.label,
@@ -75,12 +75,12 @@ class Grouping:
         """How many queries are in groups."""
         return sum(group.num_queries for group in self.groups)
 
-    def _to_json(self, **more: Any) -> dict[str, Any]:
+    def _to_dict(self, **more: Any) -> dict[str, Any]:
         return {
             "num_queries": self.num_queries,
             "num_without_relevant": self.num_without_relevant,
             **more,
-            "groups": [group.to_json() for group in self.groups],
+            "groups": [group.to_dict() for group in self.groups],
         }
 
 

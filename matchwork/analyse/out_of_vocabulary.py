@@ -38,9 +38,9 @@ class OutOfVocabulary(Grouping):
     has_vectors: bool
     tagger: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return self._to_json(
+        return self._to_dict(
             num_without_words=self.num_without_words,
             tagger=self.tagger,
             has_vectors=self.has_vectors,

@@ -27,9 +27,9 @@ class Overlap(Grouping):
     stemmed: bool
     stop_words: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return self._to_json(stemmed=self.stemmed, stop_words=self.stop_words)
+        return self._to_dict(stemmed=self.stemmed, stop_words=self.stop_words)
 
 
 def overlap(

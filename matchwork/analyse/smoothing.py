@@ -54,7 +54,7 @@ class SplitSmoothing:
         values = [part(one) for one in self.untrained]
         return fmean(values), min(values), max(values)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "num_pairs": self.num_pairs,
@@ -74,14 +74,14 @@ class Smoothing:
     seeds: tuple[int, ...]
     splits: Mapping[str, SplitSmoothing]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "model": self.model,
             "first": self.first,
             "last": self.last,
             "untrained_seeds": list(self.seeds),
-            "splits": {name: split.to_json() for name, split in self.splits.items()},
+            "splits": {name: split.to_dict() for name, split in self.splits.items()},
         }
 
 

@@ -6,7 +6,8 @@ from matchwork.analyse.groups import Estimate, Group
 from matchwork.analyse.out_of_vocabulary import OutOfVocabulary
 from matchwork.analyse.overlap import Overlap
 from matchwork.analyse.smoothing import Smoothing
-from matchwork.explain import Table
+from matchwork.report.numbers import p_value
+from matchwork.report.page import Table
 
 _INTERVALS = "in brackets: 95 % bootstrap interval, of no width where all queries agree"
 
@@ -93,14 +94,10 @@ def _rows(group: Group, compared: bool) -> Iterator[list[str]]:
         cells = [_estimate(found[measure]) for found in group.estimates.values()]
         if compared:
             change = group.differences[measure]
-            cells += [f"{change.value:+.3f}", _p_value(change.p_holm)]
+            cells += [f"{change.value:+.3f}", p_value(change.p_holm)]
         yield [label, size, measure, *cells]
         label = size = ""
 
 
 def _estimate(one: Estimate) -> str:
     return f"{one.value:.3f} ({one.low:.2f}–{one.high:.2f})"
-
-
-def _p_value(p: float) -> str:
-    return "< .001" if p < 1e-3 else f"{p:.3f}"

@@ -73,9 +73,9 @@ def analyse(
     Smoothing is measured on the training split as well, where there is one.
     """
     with show.working("loading"):
-        from matchwork.analyse.analysis import writer_for
         from matchwork.cli.analysing import Wanted, run_analysis
         from matchwork.cli.measure import Question
+        from matchwork.report.writers import writer_for
     for path in out or []:
         writer_for(path)
     question = Question(
@@ -94,7 +94,7 @@ def analyse(
         for path in out or []:
             analysis.save(path)
     if json:
-        show.as_json(analysis.to_json())
+        show.as_json(analysis.to_dict())
         return
     _print(analysis)
     for path in out or []:

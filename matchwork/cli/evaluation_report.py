@@ -12,20 +12,9 @@ from matchwork.cli.evaluate import (
 )
 from matchwork.cli.measure import Answer
 from matchwork.evaluate import Comparison
-from matchwork.explain import (
-    Bar,
-    Figure,
-    Heading,
-    Highlight,
-    Paragraph,
-    Section,
-    Table,
-    bar_with_intervals,
-    explain,
-    reliability_chart,
-    wins_losses,
-    write_report,
-)
+from matchwork.explain import Highlight, explain
+from matchwork.report.page import Figure, Heading, Paragraph, Section, Table, write_report
+from matchwork.report.result_charts import Bar, bar_with_intervals, reliability_chart, wins_losses
 
 _EXAMPLES = 8  # queries in each table of wins and losses
 

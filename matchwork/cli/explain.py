@@ -19,6 +19,7 @@ from matchwork.cli.options import (
 from matchwork.cli.options import columns as read_columns
 from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
+from matchwork.report.numbers import Meter
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -32,7 +33,6 @@ EXAMPLES = examples(
     "matchwork explain MATCHER --faithfulness wikiqa --pairs 200 --write",
     "matchwork explain --schema > explanation.schema.json",
 )
-_BAR = 24  # letters of the longest bar
 _PHRASES = 5  # most phrases printed of each level
 
 
@@ -183,7 +183,7 @@ def _print_pairs(explanation: "Explanation", top_k: int) -> None:
     pairs = explanation.strongest(top_k=top_k)
     largest = max(abs(pair.value) for pair in pairs) or 1.0
     rows: list[list[show.Cell]] = [
-        [p.query, p.document, p.value, _bar(p.value / largest)] for p in pairs
+        [p.query, p.document, p.value, Meter(p.value / largest)] for p in pairs
     ]
     title = evidence_title(next(iter(explanation.tables)))
     show.table(["query", "document", "value", ""], rows, title=title)
@@ -226,17 +226,11 @@ def _print_words(explanation: "Explanation", top_k: int) -> None:
         show.line(line)
 
 
-def _bar(share: float) -> "Text":
-    from rich.text import Text
-
-    return Text("█" * max(1, round(abs(share) * _BAR)), style="blue" if share >= 0 else "yellow")
-
-
 def _marked(explanation: "Explanation", side: "Side") -> "Text":
     """A text whose words are the brighter the more they count."""
     from rich.text import Text
 
-    from matchwork.explain.highlight import segments
+    from matchwork.report.highlight import segments
 
     text = explanation.query if side == "query" else explanation.document
     found = explanation.word_values(side)

@@ -15,8 +15,8 @@ from matchwork.data import Columns, Dataset, load
 from matchwork.errors import DataError
 from matchwork.experiment.environment import commit, hardware, versions
 from matchwork.explain import Faithfulness, faithfulness, faithfulness_chart
-from matchwork.explain.drawing import to_svg
 from matchwork.files import write_json, write_text
+from matchwork.report.drawing import to_svg
 from matchwork.types import TextPair
 
 FOLDER = "faithfulness"

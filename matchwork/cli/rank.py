@@ -116,7 +116,7 @@ def _read(source: str, column_names: str | None) -> "list[Document]":
 
 
 def _read_table(path: Path, column_names: str | None) -> "list[Document]":
-    from matchwork.data.formats import ALIASES, find_column, missing_column, to_id, to_text
+    from matchwork.data.pairs import ALIASES, find_column, missing_column, to_id, to_text
     from matchwork.data.tables import read_table
     from matchwork.types import Document
 

@@ -1,32 +1,38 @@
-"""Data sets by name: where they lie, how they are measured, what must be in them.
+"""The catalogue of named data sets: what each holds, how it is measured and how it is read.
 
-Nothing is downloaded. Folders are found under `root` or the environment variable
-`MATCHWORK_DATA`; every split is counted as it is read and compared with the table below.
+A data set is one file that calls `CATALOGUE.add(name, CatalogueEntry(...))`; ours are in
+`matchwork/data/sets`. Nothing is downloaded: folders are looked up under the data root.
 """
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
-from matchwork.data import sources
-from matchwork.data.collection import chosen
-from matchwork.data.dataset import Dataset, Protocol, Split
-from matchwork.data.formats import Columns
-from matchwork.data.sources import Options, Source
+from matchwork.data.dataset import Dataset, Split, choose_splits
+from matchwork.data.pairs import read_pair_files
 from matchwork.errors import ConfigError, DataError
 from matchwork.registry import Registry, did_you_mean
 from matchwork.types import Task
 
-ROOT_VARIABLE = "MATCHWORK_DATA"
+DATA_ROOT_VARIABLE = "MATCHWORK_DATA"
+
+Options: TypeAlias = Mapping[str, str | bool]
+ReadSplits: TypeAlias = Callable[[Path, Sequence[str], Options], dict[str, Split]]
+"""Reads the named splits from a folder, given a value for every option of the entry."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What a split must hold; None is not checked (the options change it).
+    """Expected size of a split, checked whenever it is read.
 
-    `judgements` are labelled pairs, `positives` those above 0 whose document is here,
-    `candidates` the pairs to rank.
+    Args:
+        queries: Number of queries.
+        judgements: Number of labelled pairs.
+        positives: Labelled pairs with a label above 0 whose document has a text.
+        candidates: Pairs to rank; None is not checked (it depends on the options).
+        documents: Texts; None is not checked.
     """
 
     queries: int
@@ -38,20 +44,32 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """One data set: a folder and its reader, or `build` for one that is made on the spot.
+    """One data set of the catalogue.
 
-    `splits` holds the expected counts (None: they depend on the machine); `options` the values
-    each option may take, the first being the default; `runs` the names of `Split.runs`.
+    Args:
+        title: One line for `matchwork data list`.
+        licence: Terms of use.
+        splits: Expected counts of each split; None where they depend on the machine.
+        folder: Folder below the data root.
+        read: Reads splits from the folder; pair files named like the splits by default.
+        build: Generates the data set instead of reading it; then there is no folder.
+        task: What the labels are for.
+        protocol: Which queries count and how ties fall (`matchwork.evaluate.PROTOCOLS`).
+        measures: Measures that are reported by default.
+        options: Allowed values of each option, the default first.
+        runs: Names of the rankings in `Split.runs`.
+        citation: The paper to cite.
+        notes: What a user should know before reporting numbers.
     """
 
     title: str
     licence: str
     splits: Mapping[str, Counts | None]
     folder: str = ""
-    source: Source = sources.pair_files
+    read: ReadSplits = read_pair_files
     build: Callable[[], Dataset] | None = None
     task: Task = "ranking"
-    protocol: Protocol = "raw"
+    protocol: str = "raw"
     measures: tuple[str, ...] = ("AP", "RR", "P@1")
     options: Mapping[str, tuple[str | bool, ...]] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
@@ -62,46 +80,18 @@ class CatalogueEntry:
 CATALOGUE: Registry[CatalogueEntry] = Registry("data set")
 
 
-def load(
-    name_or_path: str | Path,
-    root: str | Path | None = None,
-    splits: Sequence[str] | None = None,
-    *,
-    columns: Columns | None = None,
-    **options: str | bool,
+def load_named(
+    name: str, data_root: str | Path | None, splits: Sequence[str] | None, options: Options
 ) -> Dataset:
-    """A data set by its catalogue name, or from a pair file or folder of your own.
-
-    A `Path` is never taken for a name. Only the named `splits` are read (all when None).
-    `columns` is for pair files of your own, `options` are those of the catalogue entry.
-    """
-    name = str(name_or_path)
-    if isinstance(name_or_path, str) and name in CATALOGUE:
-        return _load_entry(name, CATALOGUE[name], root, splits, options)
-    path = Path(name_or_path)
-    if not path.exists():
-        raise DataError(
-            f"no data set is named {name!r} and no such file or folder exists; "
-            f"{did_you_mean(name, CATALOGUE)}"
-        )
-    _complete(name, {}, options)
-    return sources.read_path(path, splits, columns)
-
-
-def _load_entry(
-    name: str,
-    entry: CatalogueEntry,
-    root: str | Path | None,
-    splits: Sequence[str] | None,
-    options: Options,
-) -> Dataset:
-    complete = _complete(name, entry.options, options)
-    names = chosen(splits, entry.splits, Path(name))
+    """Read a data set of the catalogue and check its counts; see `load`."""
+    entry = CATALOGUE[name]
+    values = check_options(name, entry.options, options)
+    names = choose_splits(splits, entry.splits, Path(name))
     if entry.build is not None:
         dataset = entry.build()
         return replace(dataset, splits={name: dataset[name] for name in names})
-    folder = _folder(name, entry, root)
-    read = entry.source(folder, names, complete)
+    folder = _find_folder(name, entry, data_root)
+    read = entry.read(folder, names, values)
     for split in read.values():
         _check_counts(split, entry.splits[split.name], folder)
     return Dataset(
@@ -112,18 +102,19 @@ def _load_entry(
         measures=entry.measures,
         notes=entry.notes,
         licence=entry.licence,
-        options=complete,
+        options=values,
     )
 
 
-def _complete(
+def check_options(
     name: str, known: Mapping[str, tuple[str | bool, ...]], given: Options
 ) -> dict[str, str | bool]:
+    """Return a value for every known option: the given one or the default."""
     for option, value in given.items():
         if option not in known:
             hint = did_you_mean(option, known)
             raise ConfigError(f"data set {name!r} has no option {option!r}; {hint}")
-        # Not `in`: to Python 1 is True, to a reader of a recipe it is not.
+        # Not `in`: 1 == True in Python, but not in a recipe.
         if not any(value == one and type(value) is type(one) for one in known[option]):
             raise ConfigError(
                 f"data set {name!r}: {option} = {value!r}; "
@@ -132,25 +123,25 @@ def _complete(
     return {option: given.get(option, values[0]) for option, values in known.items()}
 
 
-def _folder(name: str, entry: CatalogueEntry, root: str | Path | None) -> Path:
-    place = root or os.environ.get(ROOT_VARIABLE)
-    if not place:
+def _find_folder(name: str, entry: CatalogueEntry, data_root: str | Path | None) -> Path:
+    data_root = data_root or os.environ.get(DATA_ROOT_VARIABLE)
+    if not data_root:
         raise ConfigError(
-            f"data set {name!r} is read from disk: set {ROOT_VARIABLE} to the folder that holds "
-            f"{entry.folder}/, or pass --data-root (root= in Python)"
+            f"data set {name!r} is read from disk: set {DATA_ROOT_VARIABLE} to the folder that "
+            f"holds {entry.folder}/, or pass --data-root (data_root= in Python)"
         )
-    folder = Path(place) / entry.folder
+    folder = Path(data_root) / entry.folder
     if not folder.is_dir():
         raise DataError(
-            f"no such folder; data set {name!r} is looked for there because of --data-root "
-            f"or {ROOT_VARIABLE}",
+            f"no such folder; data set {name!r} is expected there because of --data-root "
+            f"or {DATA_ROOT_VARIABLE}",
             path=folder,
         )
     return folder
 
 
 def count(split: Split) -> Counts:
-    """What a split holds."""
+    """Count the queries, labels, candidates and documents of a split."""
     judged = [pair for grades in split.qrels.values() for pair in grades.items()]
     return Counts(
         queries=len(split.queries),
@@ -164,11 +155,11 @@ def count(split: Split) -> Counts:
 def _check_counts(split: Split, expected: Counts | None, folder: Path) -> None:
     if expected is None:
         return
-    found = asdict(count(split))
+    actual = asdict(count(split))
     wrong = [
-        f"expected {number} {what}, found {found[what]}"
+        f"expected {number} {what}, found {actual[what]}"
         for what, number in asdict(expected).items()
-        if number is not None and number != found[what]
+        if number is not None and number != actual[what]
     ]
     if wrong:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Whether the labels of a split are classes that a model tells apart."""
+"""Check that the labels of a split are classes of the model."""
 
 from matchwork.data.dataset import LabelledPair, Split
 from matchwork.errors import ConfigError, DataError
@@ -8,7 +8,18 @@ _SHOWN = 60  # characters of a text in a message
 
 
 def check_classes(split: Split, task: Task, num_classes: int, model: str) -> None:
-    """Stop before work begins; the grades of a ranking are no classes, and may be any number."""
+    """Raise if the labels of a classification do not fit the model, before work begins.
+
+    Args:
+        split: Split whose labels are checked.
+        task: Grades of a ranking are not classes and may be any number.
+        num_classes: Number of classes of the model.
+        model: Name of the model, for messages.
+
+    Raises:
+        ConfigError: The model has too few classes, or classes for another task.
+        DataError: A label is outside 0..num_classes - 1.
+    """
     if task != "classification":
         if num_classes > 2:
             raise ConfigError(
@@ -35,7 +46,7 @@ def check_classes(split: Split, task: Task, num_classes: int, model: str) -> Non
 
 
 def _where(pair: LabelledPair, split: Split) -> str:
-    """The pair by its ids, for want of a line."""
+    """Name the pair by its ids if the line is unknown."""
     if pair.label in split.label_lines:
         return ""
     text = pair.query if len(pair.query) <= _SHOWN else f"{pair.query[: _SHOWN - 3]}..."

@@ -1,14 +1,14 @@
-"""Collections: queries, a corpus they search, judgements, and perhaps a pool for each query."""
+"""Collections: queries, the corpus they search, judgements, and candidate pools if any."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from matchwork.data.dataset import Split
-from matchwork.data.formats import ALIASES, find_column, missing_column, no_rows, to_id, to_text
-from matchwork.data.tables import find_table, read_table
+from matchwork.data.dataset import Dataset, Split, choose_splits
+from matchwork.data.pairs import ALIASES, find_column, missing_column, no_rows, to_id, to_text
+from matchwork.data.readers import READERS, Reader
+from matchwork.data.tables import find_table, need_table, read_table
 from matchwork.data.trec import read_qrels
 from matchwork.errors import DataError
-from matchwork.registry import did_you_mean
 from matchwork.types import Qrels
 
 _ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -25,7 +25,12 @@ Pools = Mapping[str, tuple[str, ...]]
 
 
 def read_texts(path: str | Path, kind: str = "document") -> dict[str, str]:
-    """Texts by id from a queries (`kind="query"`) or corpus file; a title goes before its text."""
+    """Read texts by id from a corpus or queries file.
+
+    Args:
+        path: Table with an id and a text column; a `title` column is put in front of the text.
+        kind: "document" or "query": which column names are looked for.
+    """
     path = Path(path)
     table = read_table(path)
     columns = [_column(path, table.names, f"{kind}_id"), _column(path, table.names, kind)]
@@ -45,7 +50,7 @@ def read_texts(path: str | Path, kind: str = "document") -> dict[str, str]:
 
 
 def read_pools(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """The documents ranked for each query: a query id and document ids between spaces."""
+    """Read the candidates of each query: a query id, and document ids separated by spaces."""
     path = Path(path)
     table = read_table(path)
     columns = [_column(path, table.names, "query_id"), _column(path, table.names, "pool")]
@@ -61,12 +66,21 @@ def collection_split(
     *,
     source: Path,
 ) -> Split:
-    """A split whose judgements and pools speak of its own queries and documents."""
+    """Make a split of a collection, after checking that its parts belong together.
+
+    Args:
+        name: Name of the split.
+        queries: Query texts by id.
+        documents: Document texts by id.
+        qrels: Judgements; at least one judged document must be in the corpus.
+        pools: Candidates of each query, all of them in the corpus; None to search the corpus.
+        source: File or folder, for messages.
+    """
     for kind, ids in (("judgements", qrels), ("pools", pools or {})):
         unknown = [query_id for query_id in ids if query_id not in queries]
         if unknown:
             raise DataError(
-                f"the {kind} of split {name!r} speak of {len(unknown)} queries that are not in "
+                f"the {kind} of split {name!r} name {len(unknown)} queries that are not in "
                 f"the queries file, the first is {unknown[0]!r}",
                 path=source,
             )
@@ -84,7 +98,7 @@ def collection_split(
 
 
 def insert_truth(pools: Pools, qrels: Qrels) -> dict[str, tuple[str, ...]]:
-    """The pools with every relevant document in them, missing ones at the end."""
+    """Return the pools with missing relevant documents added at the end."""
     complete = {}
     for query_id, pool in pools.items():
         relevant = [id for id, grade in qrels.get(query_id, {}).items() if grade > 0]
@@ -93,20 +107,22 @@ def insert_truth(pools: Pools, qrels: Qrels) -> dict[str, tuple[str, ...]]:
 
 
 def read_collection(folder: str | Path, splits: Sequence[str] | None = None) -> dict[str, Split]:
-    """Read `corpus`, `queries.SPLIT`, `qrels.SPLIT` and, where there is one, `pool.SPLIT`.
+    """Read `corpus`, `queries.SPLIT`, `qrels.SPLIT` and, if present, `pool.SPLIT`.
 
-    `queries` and `qrels` without a split's name are the split `test`.
+    Args:
+        folder: Holds the files; `queries` and `qrels` without a split's name are the split `test`.
+        splits: Names of the splits to read; all when None.
     """
     folder = Path(folder)
     documents = read_texts(need_table(folder, "corpus"))
-    found = sorted(
+    named = sorted(
         {
             path.name.split(".")[1]
             for path in folder.glob("queries.*.*")
             if find_table(folder, f"queries.{path.name.split('.')[1]}")
         }
     )
-    stems = {name: f".{name}" for name in found} or {"test": ""}
+    stems = {name: f".{name}" for name in named} or {"test": ""}
     return {
         name: collection_split(
             name,
@@ -116,7 +132,7 @@ def read_collection(folder: str | Path, splits: Sequence[str] | None = None) -> 
             read_pools(pools) if (pools := find_table(folder, f"pool{stems[name]}")) else None,
             source=folder,
         )
-        for name in chosen(splits, stems, folder)
+        for name in choose_splits(splits, stems, folder)
     }
 
 
@@ -127,21 +143,12 @@ def read_beir(folder: str | Path, splits: Sequence[str] | None = None) -> dict[s
     queries = read_texts(need_table(folder, "queries"), "query")
     names = sorted({path.name.split(".")[0] for path in (folder / "qrels").glob("*.tsv*")})
     made = {}
-    for name in chosen(splits, names, folder):
+    for name in choose_splits(splits, names, folder):
         path = need_table(folder / "qrels", name)
         qrels = _beir_qrels(path)
         judged = {query_id: queries[query_id] for query_id in qrels if query_id in queries}
         made[name] = collection_split(name, judged, documents, qrels, source=path)
     return made
-
-
-def chosen(wanted: Sequence[str] | None, known: Iterable[str], source: Path) -> list[str]:
-    """The splits asked for (all when None), each of which must be there."""
-    names = list(known)
-    for name in wanted or ():
-        if name not in names:
-            raise DataError(f"no split {name!r}; {did_you_mean(name, names)}", path=source)
-    return names if wanted is None else list(dict.fromkeys(wanted))
 
 
 def _beir_qrels(path: Path) -> Qrels:
@@ -170,17 +177,33 @@ def _column(path: Path, names: Sequence[str], kind: str) -> str:
     return column
 
 
-def need_table(folder: Path, stem: str) -> Path:
-    """The file `stem` of a folder in one of the readable formats."""
-    path = find_table(folder, stem)
-    if path is None:
-        raise DataError(f"no file {stem}.tsv, .csv, .jsonl (also .gz) or .parquet", path=folder)
-    return path
-
-
 def _qrels_file(folder: Path, ending: str) -> Path:
     for suffix in ("txt", "tsv", "qrels", "txt.gz", "tsv.gz"):
         path = folder / f"qrels{ending}.{suffix}"
         if path.is_file():
             return path
     raise DataError(f"no judgements qrels{ending}.txt or .tsv", path=folder)
+
+
+def read_collection_splits(
+    folder: Path, names: Sequence[str], options: Mapping[str, str | bool]
+) -> dict[str, Split]:
+    """Read splits of a catalogued folder that holds a collection."""
+    return read_collection(folder, names)
+
+
+def _reader(
+    read: Callable[[Path, Sequence[str] | None], dict[str, Split]], has_qrels_folder: bool
+) -> Reader:
+    return Reader(
+        lambda folder: (
+            find_table(folder, "corpus") is not None
+            and (folder / "qrels").is_dir() == has_qrels_folder
+        ),
+        lambda folder, splits, columns: Dataset(folder.name, read(folder, splits)),
+        generic=True,
+    )
+
+
+READERS.add("beir", _reader(read_beir, has_qrels_folder=True))
+READERS.add("collection", _reader(read_collection, has_qrels_folder=False))

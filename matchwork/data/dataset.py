@@ -1,20 +1,37 @@
-"""What a data set is once its files are read: queries, documents, candidates, judgements."""
+"""Data sets in memory: splits of queries, documents, candidates and judgements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from matchwork.errors import DataError
 from matchwork.registry import did_you_mean
 from matchwork.types import Qrels, Run, Task
 
-Protocol: TypeAlias = Literal["raw", "has-positive", "clean", "trec-eval"]
+
+@dataclass(frozen=True)
+class Columns:
+    """Column names of a pair file.
+
+    Args:
+        query: Name of the column; None looks for the usual names, such as "question".
+        document: Likewise ("answer", "passage", ...).
+        label: Likewise ("relevance", ...).
+        query_id: Likewise ("qid", ...); the column may be missing.
+        document_id: Likewise ("docid", ...); the column may be missing.
+    """
+
+    query: str | None = None
+    document: str | None = None
+    label: str | None = None
+    query_id: str | None = None
+    document_id: str | None = None
 
 
 class LabelledPair(NamedTuple):
-    """One row of a pair file."""
+    """A query, a document and the label of the pair."""
 
     query_id: str
     document_id: str
@@ -27,12 +44,18 @@ class LabelledPair(NamedTuple):
 class Split:
     """One part of a data set.
 
-    `candidates` maps each query to the documents ranked for it; None means that every query
-    ranks the whole of `documents` (a collection, searched by a first stage). `runs` are rankings
-    that the data set itself comes with, by name: baselines, and partners for fusion. Judgements
-    may speak of documents that are not here: measures such as AP divide by all relevant ones. A
-    label divided by `label_scale` is the score that a regression aims at. `source` is the pair
-    file it was read from, `label_lines` say where in it each label first stands.
+    Args:
+        name: "train", "dev", "test" or another name of the data set's.
+        queries: Text of each query by id.
+        documents: Text of each document by id.
+        qrels: Judgements. They may name documents without a text: measures such as AP divide by
+            the number of all relevant documents.
+        candidates: Documents to rank for each query; None for a collection, where every query
+            searches all `documents`.
+        runs: Rankings that come with the data set, by name: baselines, and partners for fusion.
+        label_scale: A regression predicts label / label_scale.
+        source: The pair file that the split was read from.
+        label_lines: Line of `source` in which each label first occurs.
     """
 
     name: str
@@ -46,16 +69,16 @@ class Split:
     label_lines: Mapping[int, int] = field(default_factory=dict)
 
     def label(self, query_id: str, document_id: str) -> int:
-        """The grade of a document for a query, 0 when it was not judged."""
+        """Return the grade of a document for a query, 0 without a judgement."""
         return self.qrels.get(query_id, {}).get(document_id, 0)
 
     @cached_property
     def top_label(self) -> int:
-        """The highest label of a pair that is here."""
+        """Highest label of all pairs, 0 without pairs."""
         return max((pair.label for pair in self.pairs()), default=0)
 
     def pairs(self) -> Iterator[LabelledPair]:
-        """Every candidate pair with its label; for a collection, every judged pair."""
+        """Yield every candidate pair with its label; for a collection, every judged pair."""
         for query_id, pool in self._pools.items():
             query = self.queries[query_id]
             for document_id in pool:
@@ -69,13 +92,13 @@ class Split:
 
     @cached_property
     def labelled_documents(self) -> dict[str, str]:
-        """The documents that occur in `pairs`; of a collection, only the judged ones."""
+        """Documents of all `pairs`; of a collection, only judged ones."""
         names = dict.fromkeys(name for pool in self._pools.values() for name in pool)
         return {name: self.documents[name] for name in names}
 
     @cached_property
     def _pools(self) -> Mapping[str, tuple[str, ...]]:
-        """The labelled documents of every query; a judgement without a text is left out."""
+        """Documents of each query's pairs; judgements of documents without a text are left out."""
         if self.candidates is not None:
             return self.candidates
         return {
@@ -86,18 +109,30 @@ class Split:
 
     @cached_property
     def texts(self) -> list[str]:
-        """All distinct texts to learn from: queries, then labelled documents, in file order."""
+        """Distinct texts to train on: queries, then documents of `pairs`, in file order."""
         return list(dict.fromkeys([*self.queries.values(), *self.labelled_documents.values()]))
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Named splits and how they are measured."""
+    """Named splits, and how they are measured.
+
+    Args:
+        name: Name in the catalogue, or of the file or folder.
+        splits: Splits by name; `dataset["test"]` is one of them.
+        task: What the labels are for.
+        protocol: Which queries count and how ties fall (`matchwork.evaluate.PROTOCOLS`).
+        measures: Measures that are reported by default.
+        notes: What a user should know before reporting numbers.
+        licence: Terms of use.
+        options: Values of the catalogue entry's options.
+        versions: Versions of what a generated data set was made from.
+    """
 
     name: str
     splits: Mapping[str, Split]
     task: Task = "ranking"
-    protocol: Protocol = "raw"
+    protocol: str = "raw"
     measures: tuple[str, ...] = ("AP", "RR", "P@1")
     notes: str = ""
     licence: str = ""
@@ -109,3 +144,16 @@ class Dataset:
             hint = did_you_mean(split, self.splits)
             raise DataError(f"data set {self.name!r} has no split {split!r}; {hint}")
         return self.splits[split]
+
+
+def choose_splits(wanted: Sequence[str] | None, known: Iterable[str], source: Path) -> list[str]:
+    """Return the wanted split names without repetition, all known ones when None.
+
+    Raises:
+        DataError: A wanted split is not among the known ones.
+    """
+    names = list(known)
+    for name in wanted or ():
+        if name not in names:
+            raise DataError(f"no split {name!r}; {did_you_mean(name, names)}", path=source)
+    return names if wanted is None else list(dict.fromkeys(wanted))

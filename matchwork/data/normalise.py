@@ -1,4 +1,4 @@
-"""When two texts count as the same: equal but for case, punctuation and spacing."""
+"""Text normalisation: texts that differ in case, punctuation or spacing only count as equal."""
 
 import re
 
@@ -6,5 +6,5 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 
 def normalise(text: str) -> str:
-    """Lower-case words only; a text without any (say "?!") stays itself."""
+    """Return the lower-case words of a text, or the text itself if it has none (say "?!")."""
     return _NOT_WORD.sub(" ", text.lower()).strip() or text.strip()

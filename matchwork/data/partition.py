@@ -1,6 +1,6 @@
-"""Cutting data into parts, the same way on every machine; but for `share_of`, by query.
+"""Cut data into parts, identically on every machine.
 
-Equal queries (but for case and punctuation) always fall into the same part: nothing leaks.
+Queries that differ in case or punctuation only fall into the same part, so that nothing leaks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,16 +13,16 @@ from matchwork.errors import DataError
 from matchwork.types import Task
 
 TENTHS: Mapping[str, range] = {"train": range(2, 10), "dev": range(0, 1), "test": range(1, 2)}
-"""Eight tenths to learn from, one to choose on, one to report."""
+"""Tenths of the queries in each part of a single pair file."""
 
 
 def tenth(query: str) -> int:
-    """A number from 0 to 9 that depends on the words of the query alone."""
+    """Return a number from 0 to 9, a hash of the normalised query."""
     return sha256(normalise(query).encode()).digest()[0] % 10
 
 
 def cut_by_query(split: Split) -> dict[str, Split]:
-    """Train, dev and test of a single pair file."""
+    """Cut a single pair file into train, dev and test (8 : 1 : 1)."""
     parts = {}
     for name, tenths in TENTHS.items():
         part = part_of(
@@ -39,27 +39,26 @@ def cut_by_query(split: Split) -> dict[str, Split]:
 
 
 def hold_out(split: Split, share: float) -> set[str]:
-    """The ids of a share of the queries, to choose on: those whose words have the lowest hashes."""
+    """Return the ids of a share of the queries: those whose normalised texts hash lowest."""
 
-    def place(query_id: str) -> tuple[str, str]:
+    def sort_key(query_id: str) -> tuple[str, str]:
         words = normalise(split.queries[query_id])
         return sha256(words.encode()).hexdigest(), query_id
 
-    return set(sorted(split.queries, key=place)[: round(share * len(split.queries))])
+    return set(sorted(split.queries, key=sort_key)[: round(share * len(split.queries))])
 
 
 def part_of(split: Split, name: str, query_ids: Iterable[str]) -> Split:
-    """The split of these queries alone: their candidates, judgements and runs."""
+    """Return the split `name` of these queries only: their candidates, judgements and runs."""
     queries = {key: split.queries[key] for key in query_ids}
     candidates, documents = None, split.documents
     if split.candidates is not None:
         candidates = {key: split.candidates[key] for key in queries if key in split.candidates}
-        kept = dict.fromkeys(name for pool in candidates.values() for name in pool)
-        documents = {key: split.documents[key] for key in kept}
+        used = dict.fromkeys(name for pool in candidates.values() for name in pool)
+        documents = {key: split.documents[key] for key in used}
     qrels = {key: split.qrels[key] for key in queries if key in split.qrels}
     runs = {
-        run: {key: found[key] for key in queries if key in found}
-        for run, found in split.runs.items()
+        name: {key: run[key] for key in queries if key in run} for name, run in split.runs.items()
     }
     return replace(
         split,
@@ -73,19 +72,22 @@ def part_of(split: Split, name: str, query_ids: Iterable[str]) -> Split:
 
 
 def share_of(split: Split, share: float, task: Task) -> Split:
-    """A random share: whole queries of a ranking, single pairs otherwise.
+    """Return a pseudo-random share of a split; a smaller share is part of every larger one.
 
-    A smaller share is part of every larger one.
+    Args:
+        split: The whole split.
+        share: Fraction to keep, above 0 and at most 1.
+        task: A ranking keeps whole queries, other tasks single pairs.
     """
     if task == "ranking":
         chosen = hold_out(split, share)
         return part_of(split, split.name, filter(chosen.__contains__, split.queries))
 
-    def place(pair: LabelledPair) -> tuple[str, str, str]:
+    def sort_key(pair: LabelledPair) -> tuple[str, str, str]:
         words = f"{normalise(pair.query)}\t{normalise(pair.document)}"
         return sha256(words.encode()).hexdigest(), pair.query_id, pair.document_id
 
-    pairs = sorted(split.pairs(), key=place)
+    pairs = sorted(split.pairs(), key=sort_key)
     kept = {(pair.query_id, pair.document_id) for pair in pairs[: round(share * len(pairs))]}
     pools: dict[str, tuple[str, ...]] = {}
     for pair in split.pairs():

@@ -1,7 +1,8 @@
-"""Rows of TSV, CSV, JSONL and Parquet files, streamed, with the line in every error.
+"""Tables in TSV, CSV, JSONL and Parquet files, streamed, with the line in every error.
 
-TSV has no quoting (texts hold raw `"`), CSV has the standard one. A name ending in `.gz` is
-decompressed on the way. Only one batch of rows is ever in memory.
+TSV has no quoting (texts hold raw `"`), CSV has standard quoting. Files ending in `.gz` are
+decompressed while they are read. At most one batch of rows is in memory. A further format is
+registered with `FORMATS.add(suffix, TableFormat(...))`.
 """
 
 import csv
@@ -11,16 +12,15 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import BinaryIO, NamedTuple, TypeAlias, cast
 
 from matchwork.errors import DataError
-from matchwork.registry import did_you_mean
+from matchwork.registry import Registry, did_you_mean
 
-Format: TypeAlias = Literal["tsv", "csv", "jsonl", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 Rows: TypeAlias = Iterator[tuple[int, tuple[object, ...]]]
 
 _BUFFER = 1 << 20
@@ -31,32 +31,52 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Table(NamedTuple):
     """The column names of a file and a way to stream some of its columns.
 
-    `select(names)` yields the line (row number in Parquet) and the values in that order.
+    Args:
+        names: Names of all columns.
+        select: Given column names, yields the line number (row number in Parquet) of each row and
+            its values in that order.
     """
 
     names: list[str]
     select: Callable[[Sequence[str]], Rows]
 
 
-def read_table(path: str | Path, format: Format | None = None) -> Table:
-    """Open a file whose first line names the columns (JSONL: whose first object does)."""
+@dataclass(frozen=True)
+class TableFormat:
+    """A file format of tables; its name in `FORMATS` is the suffix of its files.
+
+    Args:
+        open: Opens a file whose first row (JSONL: first object) names the columns.
+        may_be_gzipped: Whether `.gz` may follow the suffix.
+    """
+
+    open: Callable[[Path], Table]
+    may_be_gzipped: bool = True
+
+
+FORMATS: Registry[TableFormat] = Registry("table format")
+
+
+def read_table(path: str | Path, format: str | None = None) -> Table:
+    """Open a table.
+
+    Args:
+        path: The file.
+        format: Name in `FORMATS`; by default the suffix decides.
+    """
     path = Path(path)
     format = format or format_of(path)
     if format not in FORMATS:
         raise DataError(f"no format {format!r}; {did_you_mean(format, FORMATS)}", path=path)
-    if format == "parquet":
-        return _parquet(path)
-    if format == "jsonl":
-        return _json_lines(path)
-    rows = tab_separated(path) if format == "tsv" else quoted(path, ",")
-    return with_header(path, rows)
+    return FORMATS[format].open(path)
 
 
-def format_of(path: Path) -> Format:
-    """The format a file's name tells."""
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+def format_of(path: Path) -> str:
+    """Return the format that the suffix of a file stands for."""
+    gzipped = path.suffix == ".gz"
+    suffix = path.with_suffix("").suffix if gzipped else path.suffix
     name = suffix.removeprefix(".").lower()
-    if name not in FORMATS or path.name.endswith(".parquet.gz"):
+    if name not in FORMATS or (gzipped and not FORMATS[name].may_be_gzipped):
         raise DataError(
             f"cannot tell the format from the suffix {''.join(path.suffixes)!r}; name the file "
             ".tsv, .csv, .jsonl (each also .gz) or .parquet, or pass format=",
@@ -66,16 +86,23 @@ def format_of(path: Path) -> Format:
 
 
 def find_table(folder: Path, stem: str) -> Path | None:
-    """The file `stem` of a folder in whichever readable format it is there, if it is."""
-    for suffix in (*FORMATS, "tsv.gz", "csv.gz", "jsonl.gz"):
-        path = folder / f"{stem}.{suffix}"
-        if path.is_file():
-            return path
-    return None
+    """Return the file `stem` of a folder in any format, None without one; TSV comes first."""
+    formats = sorted(FORMATS, key=lambda name: name != "tsv")
+    gzipped = [f"{name}.gz" for name in formats if FORMATS[name].may_be_gzipped]
+    paths = (folder / f"{stem}.{suffix}" for suffix in (*formats, *gzipped))
+    return next(filter(Path.is_file, paths), None)
+
+
+def need_table(folder: Path, stem: str) -> Path:
+    """Return the file `stem` of a folder in any format; raise DataError without one."""
+    path = find_table(folder, stem)
+    if path is None:
+        raise DataError(f"no file {stem}.tsv, .csv, .jsonl (also .gz) or .parquet", path=folder)
+    return path
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Every line of a text file with its number, without its end."""
+    """Yield the number and the text of each line of a UTF-8 file, decompressing `.gz`."""
     line = 0
     try:
         with _open(Path(path)) as stream:
@@ -103,7 +130,12 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 def tab_separated(
     path: str | Path, num_fields: int | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """The fields between tabs, as many in each line as in the first; blank lines are skipped."""
+    """Yield the line number and the tab-separated fields of each line; blank lines are skipped.
+
+    Args:
+        path: The file.
+        num_fields: Number of fields of every line; that of the first line by default.
+    """
     for line, text in numbered_lines(path):
         if not text:
             continue
@@ -116,8 +148,8 @@ def tab_separated(
 
 
 def quoted(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Fields with standard CSV quoting; a record may run over several lines."""
-    # The csv module's limit of 128 KiB a field is for the whole process and too small for books.
+    """Yield the line number and the fields of each CSV record; records may span several lines."""
+    # The csv module's default limit of 128 KiB a field (process-wide) is too small for books.
     csv.field_size_limit(sys.maxsize)
     lines = (f"{text}\n" for _, text in numbered_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -137,7 +169,7 @@ def quoted(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def with_header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Table:
-    """Take the first row as column names."""
+    """Make a table of rows, the first of which names the columns."""
     names = next(rows, (0, None))[1]
     if names is None:
         raise _empty(path)
@@ -153,7 +185,7 @@ def with_header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Table:
 
 
 def unreadable(path: str | Path, error: OSError) -> DataError:
-    """The error for a file that cannot be opened or read."""
+    """Return the error for a file that cannot be opened or read."""
     if isinstance(error, FileNotFoundError):
         return DataError("no such file", path=path)
     return DataError(f"cannot read: {error.strerror or error}", path=path)
@@ -238,3 +270,9 @@ def _ragged(path: str | Path, line: int, expected: int, found: int) -> DataError
 
 def _empty(path: Path) -> DataError:
     return DataError("the file is empty; its first line must name the columns", path=path)
+
+
+FORMATS.add("tsv", TableFormat(lambda path: with_header(path, tab_separated(path))))
+FORMATS.add("csv", TableFormat(lambda path: with_header(path, quoted(path, ","))))
+FORMATS.add("jsonl", TableFormat(_json_lines))
+FORMATS.add("parquet", TableFormat(_parquet, may_be_gzipped=False))

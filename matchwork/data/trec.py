@@ -1,4 +1,4 @@
-"""TREC judgements (`qrels`) and rankings (`run`), read and written."""
+"""Read and write TREC judgements (`qrels`) and rankings (`run`)."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ Value = TypeVar("Value", int, float)
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Judgements from lines `query 0 document grade`; negative grades are kept as they stand."""
+    """Read judgements from lines `query 0 document grade`; negative grades are kept."""
     qrels: Qrels = {}
     for line, (query_id, _, document_id, grade) in _fields(path, "query 0 document grade"):
         try:
@@ -34,7 +34,7 @@ def read_qrels(path: str | Path) -> Qrels:
 
 
 def read_run(path: str | Path) -> Run:
-    """Scores from lines `query Q0 document rank score tag`; the score decides, not the rank."""
+    """Read scores from lines `query Q0 document rank score tag`; the rank is ignored."""
     run: Run = {}
     layout = "query Q0 document rank score tag"
     for line, (query_id, _, document_id, _, score, _) in _fields(path, layout):
@@ -53,7 +53,7 @@ def read_run(path: str | Path) -> Run:
 
 
 def write_qrels(path: str | Path, qrels: Qrels) -> None:
-    """Write judgements, all of them or nothing; a name ending in `.gz` is compressed."""
+    """Write judgements atomically; a name ending in `.gz` is compressed."""
     _check_ids(qrels)
     with _write_lines(path) as stream:
         for query_id, grades in qrels.items():
@@ -63,9 +63,12 @@ def write_qrels(path: str | Path, qrels: Qrels) -> None:
 
 
 def write_run(path: str | Path, run: Run, tag: str = "matchwork") -> None:
-    """Write rankings from best to worst (ties in the order given), all of them or nothing.
+    """Write rankings from best to worst (ties in the order given), atomically.
 
-    Scores are written so that reading them gives the same numbers to the last bit.
+    Args:
+        path: The file; a name ending in `.gz` is compressed.
+        run: Scores, written with all their digits.
+        tag: Last column of every line, one word.
     """
     _check_ids(run)
     if len(tag.split()) != 1:
@@ -133,7 +136,7 @@ def _write_lines(path: str | Path) -> Iterator[IO[str]]:
         return
     with (
         write_beside(path, "wb") as raw,
-        # No time stamp: the same ranking gives the same bytes.
+        # No time stamp: equal rankings give equal bytes.
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as lines,
     ):

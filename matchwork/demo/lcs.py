@@ -19,6 +19,7 @@ from matchwork.demo.folder import DemoFolder
 from matchwork.demo.lcs_figures import LCSFigures, LCSGrid, lcs_figures, lcs_grids
 from matchwork.encode import WordEmbedding
 from matchwork.experiment import Observer
+from matchwork.experiment.train_seed import SeedObserver
 from matchwork.matcher import Matcher
 from matchwork.models import MatchSRNN, MatchSRNNConfig
 from matchwork.text import WordTokenizer
@@ -114,7 +115,7 @@ def _train(matcher: Matcher, dataset: Dataset, seed: int, observer: Observer) ->
         matcher,
         dataset,
         seed=seed,
-        progress=observer.bar,
-        on_epoch=lambda record: observer.epoch(seed, record),
+        show_progress=observer.bar,
+        observer=SeedObserver(observer, seed),
         **TRAINING,
     )

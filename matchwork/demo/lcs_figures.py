@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.data import Split
-from matchwork.data.lcs import lcs_table
+from matchwork.data.sets.lcs import lcs_table
 from matchwork.evaluate import evaluate_regression
 from matchwork.matcher import Matcher
 from matchwork.models.match_srnn.matching_path import STEPS, PathCell, matching_path

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.demo.lcs_figures import LCSFigures, LCSGrid
-from matchwork.explain import Figure, Heading, Paragraph, Section, Table, write_report
 from matchwork.explain.heat_maps import FORWARD
+from matchwork.report.page import Figure, Heading, Paragraph, Section, Table, write_report
 
 if TYPE_CHECKING:
     import altair as alt
 
     from matchwork.demo.lcs import LCSDemo
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 CELL = 74  # pixels: three gates stand in one
 NAMES = {

@@ -2,19 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from matchwork.explain import (
-    Bar,
-    Figure,
-    Heading,
-    Highlight,
-    Paragraph,
-    Section,
-    Table,
-    bar_with_intervals,
-    heat_map,
-    wins_losses,
-    write_report,
-)
+from matchwork.explain import Highlight, heat_map
+from matchwork.report.numbers import p_value, signed
+from matchwork.report.page import Figure, Heading, Paragraph, Section, Table, write_report
+from matchwork.report.result_charts import Bar, bar_with_intervals, wins_losses
 
 if TYPE_CHECKING:
     from matchwork.demo.run import DemoResult
@@ -67,7 +58,7 @@ def result_table(result: "DemoResult") -> tuple[list[str], list[list[str]]]:
         change = ["–", "–"]
         if name in result.comparisons:
             comparison = result.comparisons[name][first]
-            change = [f"{comparison.difference:+.4f}", f"{comparison.p_value:.4f}"]
+            change = [signed(comparison.difference), p_value(comparison.p_value)]
         interval = f"({low:.3f}–{high:.3f})".replace("0.", ".")
         rows.append([name, f"{found[first]:.4f} {interval}", *values, *change])
     return header, rows

@@ -11,11 +11,12 @@ from matchwork.demo.matcher import TRAINING, untrained_matcher
 from matchwork.demo.report import write_demo_report
 from matchwork.evaluate import Comparison, Evaluation, compare_all, evaluate
 from matchwork.experiment import Observer
+from matchwork.experiment.train_seed import SeedObserver
 from matchwork.explain import Explanation, explain, save
 from matchwork.matcher import Matcher
 from matchwork.rank import BM25, Calibration, Pipeline, rank_all
 from matchwork.rank.pipeline import choose_weight, fuse
-from matchwork.train import TrainingSet, fit
+from matchwork.train.api import train
 from matchwork.types import Ranked, Run, Scorer
 
 MEASURES = ("RR", "Success@1", "Success@10")
@@ -86,18 +87,15 @@ def run_demo(out: str | Path = "matchwork-demo", observer: Observer | None = Non
     return result
 
 
-def _train(matcher: Matcher, train: Split, observer: Observer) -> list[dict[str, float]]:
-    observer.stage(f"training K-NRM on {len(train.queries):,} queries with hard negatives")
-    samples = TrainingSet.from_split(
-        train, matcher.tokenizer, max_document_length=matcher.max_document_length
-    )
-    result = fit(
-        matcher.model,
-        samples,
-        TRAINING,
+def _train(matcher: Matcher, split: Split, observer: Observer) -> list[dict[str, float]]:
+    observer.stage(f"training K-NRM on {len(split.queries):,} queries with hard negatives")
+    result = train(
+        matcher,
+        Dataset(split.name, {"train": split}),
+        config=TRAINING,
         seed=SEED,
-        progress=observer.bar,
-        on_epoch=lambda record: observer.epoch(SEED, record),
+        show_progress=observer.bar,
+        observer=SeedObserver(observer, SEED),
     )
     return result.history
 

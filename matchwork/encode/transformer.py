@@ -6,20 +6,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from matchwork import kernels
 from matchwork.config import later
 from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
 from matchwork.encode.one_row import OneRow, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
-from matchwork.kernels import plain_forward
-from matchwork.kernels.by_length import distinct_rows, in_passes
+from matchwork.kernels.transformer import distinct_rows, last_hidden_state
 from matchwork.text import Sequences
-
-# Multiplications done while one more pass is started, or one more span of rows (plain_forward).
-_PASS_WORK, _SPAN_WORK = {"cpu": 3e8, "gpu": 3e11}, 5e7
-
-# Padding changes the vectors of these (convolutions, Fourier transforms, landmarks, hashes): they
-# never see any.
-_HEED_PADDING = ("convbert", "fnet", "mobilebert", "nystromformer", "yoso")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +160,7 @@ class TransformerEncoder(Encoder):
 
         Only in training: who scores gives every text once.
         """
-        if not torch.is_grad_enabled():
+        if not torch.is_grad_enabled() or not kernels.enabled():
             return self._run(row, {})
         first, same = distinct_rows(row.ids, row.mask)
         if len(first) == len(same):
@@ -175,32 +168,14 @@ class TransformerEncoder(Encoder):
         return self._run(OneRow(row.ids[first], row.mask[first], []), {})[same]
 
     def _run(self, row: OneRow, options: dict[str, Tensor], first: bool = False) -> Tensor:
-        """Vectors of all tokens; with `first`, at least those of the first."""
-        mask = row.mask.clone()
-        mask[:, 0] = True  # attention over nothing at all is not a number
-
-        def run(rows: Tensor, longest: int) -> Tensor:
-            given = {name: values[rows, :longest] for name, values in options.items()}
-            seen = mask[rows, :longest].long()
-            output = self.transformer(
-                input_ids=row.ids[rows, :longest], attention_mask=seen, **given
-            )
-            vectors: Tensor = output.last_hidden_state
-            return vectors
-
+        """Return the vectors of all tokens; with `first`, at least those of the first."""
         with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
-            if plain_forward.can_run(self.transformer):
-                worth = self._worth(_SPAN_WORK)
-                return plain_forward.run(self.transformer, row.ids, mask, first, worth, **options)
-            kind = "cpu" if self.transformer.device.type == "cpu" else "gpu"
-            heeds = self.transformer.config.model_type in _HEED_PADDING
-            worth = 0 if heeds else self._worth(_PASS_WORK[kind])
-            return in_passes(run, row.mask.sum(dim=1), worth)
+            return last_hidden_state(
+                self.transformer, row.ids, row.mask, options, self._num_layer_weights(), first
+            )
 
-    def _worth(self, multiplications: float) -> int:
-        """How many tokens through all layers cost as much."""
-        layers = sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
-        return round(multiplications / max(1, layers))
+    def _num_layer_weights(self) -> int:
+        return sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
 
     def _by_token(
         self, vectors: Tensor, mask: Tensor, sequences: Sequences, frame: Tensor | None = None

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from matchwork.config import build, later, to_table
+from matchwork.data import Columns
 from matchwork.data.catalogue import CATALOGUE
-from matchwork.data.formats import Columns
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import PROTOCOLS, canonical
 from matchwork.registry import did_you_mean

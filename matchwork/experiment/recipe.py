@@ -186,11 +186,6 @@ def _check_rates(recipe: Recipe, where: str) -> None:
             f"{where}: train.encoder_learning_rate = {train.encoder_learning_rate} needs "
             "vectors.trainable = true"
         )
-    if train.layer_decay != 1 and not (vectors.trainable and vectors.source == "transformer"):
-        raise ConfigError(
-            f"{where}: train.layer_decay = {train.layer_decay} needs a transformer that is "
-            'trained: vectors.source = "transformer", vectors.trainable = true'
-        )
 
 
 def _check_reading(recipe: Recipe, where: str) -> None:

@@ -8,18 +8,13 @@ import numpy as np
 
 from matchwork.experiment.sweep import as_word, matches, short
 from matchwork.experiment.sweep_result import missing_lines, read_sweep_result, sweep_table
-from matchwork.explain import Figure, Heading, Paragraph, Section, write_report
-from matchwork.explain.drawing import to_svg
-from matchwork.explain.line_charts import (
-    LinePoint,
-    Titles,
-    curves_with_bands,
-    lines_with_intervals,
-)
 from matchwork.files import write_text
+from matchwork.report.drawing import to_svg
+from matchwork.report.line_charts import LinePoint, Titles, curves_with_bands, lines_with_intervals
+from matchwork.report.page import Figure, Heading, Paragraph, Section, write_report
 
 if TYPE_CHECKING:
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 _CAPTIONS = {
     "test": "Mean over seeds on test; the bars are 95 % bootstrap intervals over queries.",

@@ -11,8 +11,8 @@ import numpy as np
 from matchwork.errors import DataError
 from matchwork.experiment.results import without_queries
 from matchwork.experiment.sweep import Combination, Sweep, label
-from matchwork.explain import Table
 from matchwork.files import read_json, write_text
+from matchwork.report.page import Table
 
 
 class SweepResult:

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from matchwork.data.catalogue import ROOT_VARIABLE
+from matchwork.data.catalogue import DATA_ROOT_VARIABLE
 from matchwork.encode.model_folder import packaged_folder
 from matchwork.encode.transformer import import_transformers
 from matchwork.errors import DataError
@@ -55,6 +55,6 @@ def _places(data_root: str | Path | None) -> list[Path]:
     places = [Path()]
     if folder := os.environ.get(VECTORS_VARIABLE):
         places.append(Path(folder))
-    if root := data_root or os.environ.get(ROOT_VARIABLE):
+    if root := data_root or os.environ.get(DATA_ROOT_VARIABLE):
         places += [Path(root), Path(root).resolve().parent / "pretrained"]
     return places

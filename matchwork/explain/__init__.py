@@ -16,29 +16,12 @@ from matchwork.explain.heat_maps import (
     level_strip,
     outstanding_strip,
 )
+from matchwork.explain.highlight import Highlight
 from matchwork.explain.layers import LayerSummary, layer_summaries
 from matchwork.explain.paths import MatchingPath, matching_paths
 from matchwork.explain.phrases import LevelMatches, PhraseMatch, phrase_matches
 from matchwork.explain.picture import picture
 from matchwork.explain.reading_charts import reading_bars
-from matchwork.explain.report import (
-    Figure,
-    Heading,
-    Highlight,
-    MarkedText,
-    Paragraph,
-    Section,
-    Table,
-    report_html,
-    write_report,
-)
-from matchwork.explain.result_charts import (
-    Bar,
-    bar_with_intervals,
-    curve,
-    reliability_chart,
-    wins_losses,
-)
 from matchwork.explain.schema import json_schema
 from matchwork.explain.share_charts import share_bars
 from matchwork.explain.shares import Shares
@@ -48,32 +31,23 @@ from matchwork.explain.word_charts import contribution_bars, word_strip
 from matchwork.packages import make_callable
 
 __all__ = [
-    "Bar",
     "CodeMaps",
     "Contributions",
     "Explanation",
     "Faithfulness",
-    "Figure",
-    "Heading",
     "Highlight",
     "LayerSummary",
     "LevelMatches",
-    "MarkedText",
     "MatchingPath",
-    "Paragraph",
     "PhraseMatch",
-    "Section",
     "Shares",
     "Span",
-    "Table",
     "WordPair",
     "WordWeight",
     "answers",
-    "bar_with_intervals",
     "code_strip",
     "contribution_bars",
     "contributions",
-    "curve",
     "evidence_title",
     "explain",
     "faithfulness",
@@ -91,15 +65,11 @@ __all__ = [
     "phrase_matches",
     "picture",
     "reading_bars",
-    "reliability_chart",
-    "report_html",
     "save",
     "share_bars",
     "sum_line",
-    "wins_losses",
     "word_gates",
     "word_strip",
-    "write_report",
 ]
 
 make_callable(__name__)

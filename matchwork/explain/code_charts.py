@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from matchwork.explain.codes import PARTS
 from matchwork.explain.explanation import Explanation, Side
-from matchwork.explain.heat_maps import CELL, MAX_WORDS, colour_scale, word_axis
+from matchwork.explain.heat_maps import CELL, MAX_WORDS
 from matchwork.explain.titles import evidence_title
+from matchwork.report.drawing import colour_scale, word_axis
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 COLUMN = 3  # pixels: a value of a code needs no label, and three panels must fit on a page
 _HEADINGS = {"before": "before", "codes": "code", "after": "restored"}

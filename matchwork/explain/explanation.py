@@ -181,9 +181,9 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the marked texts, then the first of the heat maps."""
-        from matchwork.explain.drawing import to_svg
         from matchwork.explain.heat_maps import heat_maps
         from matchwork.explain.highlight import explanation_html
+        from matchwork.report.drawing import to_svg
 
         drawings = [f"<div>{to_svg(chart)}</div>" for chart in heat_maps(self)[:1]]
         return "".join([explanation_html(self), *drawings])

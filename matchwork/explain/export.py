@@ -10,29 +10,29 @@ from matchwork.errors import ConfigError
 from matchwork.explain.answers import ALIGNMENT, answers
 from matchwork.explain.code_charts import code_strip, word_gates
 from matchwork.explain.contributions import Contributions, contributions, sum_line
-from matchwork.explain.drawing import to_png, to_svg, to_vega_lite
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.heat_maps import heat_maps
+from matchwork.explain.highlight import Highlight
 from matchwork.explain.layers import layer_summaries
 from matchwork.explain.paths import matching_paths
 from matchwork.explain.phrases import HEADER, phrase_matches
-from matchwork.explain.picture import picture, stack
+from matchwork.explain.picture import picture
 from matchwork.explain.reading_charts import reading_bars, reading_values
-from matchwork.explain.report import (
-    Cell,
+from matchwork.explain.share_charts import share_bars
+from matchwork.explain.titles import CONTEXT_JUMP, evidence_title, layer_title
+from matchwork.explain.word_charts import MAX_BARS, contribution_bars
+from matchwork.files import write_beside, write_json, write_text
+from matchwork.report.drawing import stack, to_png, to_svg, to_vega_lite
+from matchwork.report.numbers import Cell
+from matchwork.report.page import (
     Figure,
     Heading,
-    Highlight,
     MarkedText,
     Paragraph,
     Section,
     Table,
     write_report,
 )
-from matchwork.explain.share_charts import share_bars
-from matchwork.explain.titles import CONTEXT_JUMP, evidence_title, layer_title
-from matchwork.explain.word_charts import MAX_BARS, contribution_bars
-from matchwork.files import write_beside, write_json, write_text
 
 MAX_PAGE_WORDS = 400  # a page scrolls; past this a browser grows slow
 

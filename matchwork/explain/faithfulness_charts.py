@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from matchwork.evaluate import bootstrap_interval
 from matchwork.evaluate.sample import Sample
 from matchwork.explain.faithfulness import Faithfulness, FaithfulnessCurve
-from matchwork.explain.line_charts import LinePoint, Titles, curves_with_bands
+from matchwork.report.line_charts import LinePoint, Titles, curves_with_bands
 
 if TYPE_CHECKING:
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 _TITLES = {
     "deletion": ("Deletion: lower is more faithful", "share of the words removed"),

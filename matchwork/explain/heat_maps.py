@@ -1,8 +1,7 @@
 """Words against words as colours: one table, or all layers of one side by side."""
 
-import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +11,12 @@ from matchwork.explain.layers import LayerSummary, layer_names, layer_summaries
 from matchwork.explain.paths import GATES, INTERACTION, MatchingPath, matching_paths
 from matchwork.explain.titles import ATTENTION, RELEVANCE, evidence_title
 from matchwork.ordering import order
+from matchwork.report.drawing import colour_scale, word_axis
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 CELL = 18  # pixels: the smallest square whose label can be read
 MAX_WORDS = 50  # per side, in a picture that has to fit a page
@@ -281,21 +281,3 @@ def _left_out(values: Values, rows: Places, columns: Places) -> list[str]:
         for side, (kept, all_words) in counts.items()
         if kept < all_words
     ]
-
-
-def word_axis(words: list[str], **options: Any) -> "alt.Axis":
-    """Positions as ticks, words as labels: the same word may stand in two places."""
-    import altair as alt
-
-    labels = f"{json.dumps(words)}[datum.value]"
-    return alt.Axis(labelExpr=labels, labelLimit=140, ticks=False, domain=False, **options)
-
-
-def colour_scale(tables: list[Values]) -> "alt.Scale":
-    """From nothing to most; with negative values, orange below zero and blue above."""
-    import altair as alt
-
-    largest = max(float(np.abs(table).max(initial=0)) for table in tables) or 1.0
-    if min(float(table.min(initial=0)) for table in tables) >= 0:
-        return alt.Scale(scheme="blues", domain=[0, largest])
-    return alt.Scale(scheme="blueorange", domain=[-largest, largest], reverse=True)

@@ -8,11 +8,10 @@ from matchwork.explain.heat_maps import MAX_WORDS, heat_maps
 from matchwork.explain.reading_charts import reading_bars
 from matchwork.explain.share_charts import share_bars
 from matchwork.explain.word_charts import contribution_bars, word_strip
+from matchwork.report.drawing import stack
 
 if TYPE_CHECKING:
-    import altair as alt
-
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 
 def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
@@ -36,13 +35,4 @@ def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
     if not sheets:
         note = alt.Chart(alt.InlineData(values=[{"text": "no words to show"}])).mark_text()
         sheets = [note.encode(text="text:N")]
-    return stack(sheets).properties(title=alt.TitleParams(headline, fontSize=16, offset=14))
-
-
-def stack(charts: list["Chart"]) -> "alt.VConcatChart":
-    """Charts one below the other, each with colours of its own."""
-    import altair as alt
-
-    stacked: alt.VConcatChart
-    stacked = alt.vconcat(*charts, spacing=24).resolve_scale(color="independent")
-    return stacked
+    return stack(sheets, headline)

@@ -3,14 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 from matchwork.explain.explanation import Explanation, Values
-from matchwork.explain.heat_maps import CELL, MAX_WORDS, word_axis
-from matchwork.explain.highlight import POSITIVE
+from matchwork.explain.heat_maps import CELL, MAX_WORDS
 from matchwork.explain.titles import CONTEXT_JUMP, DOCUMENT_ATTENTION, evidence_title
+from matchwork.report.drawing import word_axis
+from matchwork.report.highlight import POSITIVE
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 _HEIGHT = 110  # pixels of a panel
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from matchwork.explain.highlight import NEGATIVE, POSITIVE
 from matchwork.explain.shares import Shares
+from matchwork.report.highlight import NEGATIVE, POSITIVE
 
 if TYPE_CHECKING:
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 
 def share_bars(shares: Shares) -> "Chart":

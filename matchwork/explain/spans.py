@@ -8,8 +8,8 @@ import numpy as np
 
 from matchwork.errors import ConfigError
 from matchwork.explain.explanation import Explanation
-from matchwork.explain.highlight import segments
 from matchwork.ordering import order
+from matchwork.report.highlight import segments
 
 
 class Span(NamedTuple):

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from matchwork.explain.contributions import Contributions, contributions
 from matchwork.explain.explanation import Explanation, Side
-from matchwork.explain.highlight import NEGATIVE, POSITIVE, Scale, Segment, segments
 from matchwork.explain.titles import evidence_title
+from matchwork.report.highlight import NEGATIVE, POSITIVE, Scale, Segment, segments
 
 if TYPE_CHECKING:
-    from matchwork.explain.drawing import Chart
+    from matchwork.report.drawing import Chart
 
 LINE, LINE_HEIGHT, LETTER = 96, 22, 7.3  # letters per line of a strip; pixels
 MAX_LETTERS = 14 * LINE

@@ -1,40 +1,56 @@
-"""Linear layers of numbers that nothing is learnt from: by oneDNN.
+"""Linear layers without gradients on a CPU: oneDNN in place of MKL.
 
-For 32-bit numbers PyTorch asks MKL, which on processors that are not Intel's uses half the width
-that they have: on an AMD EPYC with AVX-512, oneDNN is 2.2 times as fast, with the same rounding.
+PyTorch calls MKL for float32, which uses half the vector width on processors that are not
+Intel's: on an AMD EPYC with AVX-512, oneDNN is 2.2 times as fast, with the same rounding.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-_FAST = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-# oneDNN compiles, and keeps, a program for every number of rows that it sees, of which texts have
-# any: they are rounded up. Of fewer than `_FEW` rows MKL is faster.
-_ROUND, _FEW = 32, 4
+from matchwork.kernels.switch import kernel
+
+_HAS_ONEDNN = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+# oneDNN compiles and caches a program per number of rows, so these are rounded up to a multiple
+# of _ROW_MULTIPLE. Below _MIN_ROWS rows MKL is faster.
+_ROW_MULTIPLE, _MIN_ROWS = 32, 4
 
 
+def _plain(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    return functional.linear(values, weight, bias)
+
+
+@kernel("linear", plain=_plain)
 def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`functional.linear`."""
+    """Apply a linear layer, like `torch.nn.functional.linear`.
+
+    Args:
+        values: Tensor, shape (..., inputs).
+        weight: Tensor, shape (outputs, inputs).
+        bias: Tensor, shape (outputs,).
+
+    Returns:
+        Tensor, shape (..., outputs).
+    """
     rows = values.numel() // max(1, values.shape[-1])
-    if rows < _FEW or not _is_for_onednn(values, weight):
+    if rows < _MIN_ROWS or not _runs_on_onednn(values, weight):
         return functional.linear(values, weight, bias)
     flat = values.reshape(rows, values.shape[-1])
-    if missing := -rows % _ROUND:
+    if missing := -rows % _ROW_MULTIPLE:
         flat = functional.pad(flat, (0, 0, 0, missing))
     product: Tensor = torch.ops.mkldnn._linear_pointwise(flat, weight, bias, "none", [], "")
     return product[:rows].view(*values.shape[:-1], -1)
 
 
 def apply(layer: nn.Module, values: Tensor) -> Tensor:
-    """`layer(values)`; one that is not linear is left to itself."""
+    """Return `layer(values)`, computed by `linear` if the layer is exactly an `nn.Linear`."""
     if type(layer) is nn.Linear:
         return linear(values, layer.weight, layer.bias)
     result: Tensor = layer(values)
     return result
 
 
-def _is_for_onednn(values: Tensor, weight: Tensor) -> bool:
-    if not _FAST or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+def _runs_on_onednn(values: Tensor, weight: Tensor) -> bool:
+    if not _HAS_ONEDNN or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
         return False
     return values.dtype == weight.dtype == torch.float32 and values.device.type == "cpu"

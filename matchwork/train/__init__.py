@@ -9,18 +9,20 @@ from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import SAMPLERS
 
 if TYPE_CHECKING:
+    from matchwork.train.api import TrainingData as TrainingData
     from matchwork.train.api import train as train
-    from matchwork.train.fitting import FitResult as FitResult
     from matchwork.train.fitting import fit as fit
+    from matchwork.train.result import TrainObserver as TrainObserver
+    from matchwork.train.result import TrainResult as TrainResult
 
-__all__ = ["LOSSES", "SAMPLERS", "FitResult", "TrainConfig", "TrainingSet", "fit", "train"]
+_HOMES = {
+    "TrainObserver": "matchwork.train.result",
+    "TrainResult": "matchwork.train.result",
+    "TrainingData": "matchwork.train.api",
+    "fit": "matchwork.train.fitting",
+    "train": "matchwork.train.api",
+}
+__all__ = ["LOSSES", "SAMPLERS", "TrainConfig", "TrainingSet", *_HOMES]
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "FitResult": "matchwork.train.fitting",
-        "fit": "matchwork.train.fitting",
-        "train": "matchwork.train.api",
-    },
-)
+__getattr__ = lazy_names(__name__, _HOMES)
 make_callable(__name__)

@@ -12,11 +12,7 @@ NegativesName: TypeAlias = Literal["labelled", "own", "random", "hard", "replace
 GROUP_LOSSES = ("hinge", "softmax")
 _ONLY_WITH = {
     "temperature": ("loss", "softmax"),
-    "momentum": ("optimizer", "sgd"),
-    "nesterov": ("optimizer", "sgd"),
     "warmup": ("schedule", "linear"),
-    "halve_patience": ("schedule", "halve"),
-    "min_learning_rate": ("schedule", "halve"),
     "halve_every": ("schedule", "steps"),
 }
 """Keys that have an effect only where another has a certain value."""
@@ -33,10 +29,8 @@ class TrainConfig:
     ("in-batch"). `batch_size` counts positives (pairs, for "labelled").
 
     `schedule` moves the learning rate: "linear" up over the share `warmup` of all steps, then
-    down to 0; "halve" by half, not below `min_learning_rate`, after every `halve_patience` epochs
-    without a better dev measure; "steps" by half after every `halve_every` epochs. A trained
-    encoder may have a rate of its own, of which every layer below its top one takes `layer_decay`
-    of the one above. Every `dev_loss_every` batches (0: never) the loss is computed on a sample
+    down to 0; "steps" by half after every `halve_every` epochs. A trained encoder may have a rate
+    of its own. Every `dev_loss_every` batches (0: never) the loss is computed on a sample
     of dev.
     """
 
@@ -47,15 +41,10 @@ class TrainConfig:
     num_negatives: int = 4
     hard_depth: int = 50
     optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
-    momentum: float = later(0.0)
-    nesterov: bool = later(False)
     learning_rate: float = 1e-3
     encoder_learning_rate: float | None = later(None)
-    layer_decay: float = later(1.0)
-    schedule: Literal["constant", "linear", "halve", "steps"] = later("constant")
+    schedule: Literal["constant", "linear", "steps"] = later("constant")
     warmup: float = later(0.0)
-    halve_patience: int = later(2)
-    min_learning_rate: float = later(1e-4)
     halve_every: int = later(10)
     weight_decay: float = 0.0
     clip_norm: float | None = None
@@ -100,29 +89,11 @@ class TrainConfig:
             rate = getattr(self, name)
             if rate is not None and rate <= 0:
                 raise ConfigError(f"{name} must be positive, got {rate}")
-        for name in ("momentum", "warmup"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(
-                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
-                )
-        if not 0 < self.layer_decay <= 1:
-            raise ConfigError(f"layer_decay must be above 0 and at most 1, got {self.layer_decay}")
+        if not 0 <= self.warmup < 1:
+            raise ConfigError(f"warmup must be at least 0 and below 1, got {self.warmup}")
         for name, (key, value) in _ONLY_WITH.items():
             given = getattr(self, name)
             if given != getattr(TrainConfig, name) and getattr(self, key) != value:
                 raise ConfigError(
                     f'{name} = {given} needs {key} = "{value}"; without, leave it out'
                 )
-        if self.nesterov and not self.momentum:
-            raise ConfigError("nesterov needs a momentum above 0, such as 0.9")
-        if self.schedule == "halve":
-            self._check_halving()
-
-    def _check_halving(self) -> None:
-        if self.halve_patience < 1:
-            raise ConfigError(f"halve_patience must be at least 1 epoch, got {self.halve_patience}")
-        if not 0 <= self.min_learning_rate < self.learning_rate:
-            raise ConfigError(
-                f"min_learning_rate must be at least 0 and below learning_rate "
-                f"({self.learning_rate}), got {self.min_learning_rate}"
-            )

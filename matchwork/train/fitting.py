@@ -1,8 +1,10 @@
 """Train a model: set up Lightning, run, and come back with the best weights."""
 
 import signal
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from hashlib import blake2b
 from json import dumps
 from multiprocessing import get_all_start_methods, set_forkserver_preload
@@ -19,32 +21,19 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import remove_leftovers, write_beside
-from matchwork.models import MatchModel
+from matchwork.models import MatchModel, StageConfig
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
-from matchwork.train.keeper import Keeper, OnEpoch, Validate
+from matchwork.train.keeper import Keeper, Validate
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import TrainingModule
 from matchwork.train.quiet import quiet_lightning
+from matchwork.train.result import TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
 from matchwork.train.settle import settle
 from matchwork.train.stage_file import StageResult
-from matchwork.train.stages import STAGES, StagePlan, run_stages
+from matchwork.train.stages import STAGES, run_stages
 from matchwork.train.state import LAST, TrainState, load_best, load_checkpoint
-
-
-@dataclass(frozen=True)
-class FitResult:
-    """How training went: one record per epoch, and which epoch was kept.
-
-    `dev_loss` are pairs, batches done and loss on dev, where `dev_loss_every` asked for them.
-    """
-
-    history: list[dict[str, float]]
-    best_epoch: int
-    best_value: float | None
-    dev_loss: list[list[float]] = field(default_factory=list)
-    stages: list[StageResult] = field(default_factory=list)
 
 
 def fit(
@@ -57,91 +46,131 @@ def fit(
     dev_samples: TrainingSet | None = None,
     folder: str | Path | None = None,
     resume: bool = False,
-    progress: bool = False,
-    on_epoch: OnEpoch | None = None,
-    stages: StagePlan | None = None,
-) -> FitResult:
-    """Train `model` in place and leave it with the weights that were best on dev.
+    show_progress: bool = False,
+    observer: TrainObserver | None = None,
+    stages: Mapping[str, StageConfig] | None = None,
+    stage_cache: str | Path | None = None,
+) -> TrainResult:
+    """Train `model` in place and leave it with the weights of the best epoch.
 
-    `folder` receives checkpoints, logs and history; with `resume` the run goes on from its
-    last checkpoint. Without `validate` the last epoch counts as best. `dev_samples` are asked
-    for by `dev_loss_every` and by stages. What the model wants to know of the training texts as
-    a whole, it reads here; then its stages are trained, if it has any, on one device. Training
-    on several devices happens in other processes: `on_epoch` then hears of all epochs at the end.
+    `matchwork.train` is the usual way in: it tokenises, validates on dev and calibrates.
+
+    Args:
+        model: The model, trained in place.
+        samples: Tokenised training pairs.
+        config: The training settings.
+        seed: Decides negatives, the order of batches and dropout.
+        validate: Returns the dev measures of a model after each epoch; None: the last epoch
+            counts as best.
+        dev_samples: Tokenised dev pairs, for `dev_loss_every` and for stages.
+        folder: Where checkpoints, logs and history go; None: nothing is left on disk.
+        resume: Go on from the last checkpoint in `folder`.
+        show_progress: Show a progress bar.
+        observer: Called as the run goes on.
+        stages: Settings of the model's stages by name; defaults for those left out.
+        stage_cache: Folder where finished stages are found again by later runs; None: nowhere.
     """
-    _check_dev(config, validate, dev_samples)
-    if folder is None:
-        if resume:
-            raise ConfigError("resume needs the folder of the run that is to go on")
-        with TemporaryDirectory(prefix="matchwork-") as temporary:
-            return fit(
-                model,
-                samples,
-                config,
-                seed=seed,
-                validate=validate,
-                dev_samples=dev_samples,
-                folder=temporary,
-                progress=progress,
-                on_epoch=on_epoch,
-                stages=stages,
-            )
-    folder = Path(folder)
-    if not resume and any((folder / name).exists() for name in (LAST, STAGES)):
-        raise ConfigError(
-            f"{folder} already holds a training run; continue it with --resume, or choose "
-            "another folder"
-        )
-    _require_writable(folder)
-    remove_leftovers(folder)
-    model.read_corpus((samples.queries, samples.documents))
-    staged = run_stages(
-        model,
-        samples,
-        dev_samples,
-        stages or StagePlan(),
-        config,
-        seed=seed,
-        folder=folder / STAGES,
-    )
-    fingerprint = _fingerprint(model, samples, config, seed, staged)
-    checkpoint = load_checkpoint(folder, fingerprint) if resume else None
-    began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
-    if not began.finished(config):
-        precision = next(model.parameters()).dtype
-        module = TrainingModule(model, samples, config, seed, checkpoint)
-        live = on_epoch if config.devices == 1 else None
-        dev_loss = DevLoss(dev_samples, config) if dev_samples and config.dev_loss_every else None
-        keeper = Keeper(folder, config, fingerprint, validate, live, dev_loss)
-        with quiet_lightning():
-            _run(_trainer(config, folder, keeper, progress), module)
-        if config.precision == "64":
-            model.to(precision)  # Lightning widened it; it comes back as it was
-    final = load_checkpoint(folder, fingerprint)
-    if final is None:
-        raise TrainingError(f"training ended without a single finished epoch in {folder}")
-    state = TrainState(**final["state"])
-    if on_epoch and config.devices > 1:
-        for record in state.history[len(began.history) :]:
-            on_epoch(record)
-    model.load_state_dict(load_best(folder), strict=False)
-    settle(model, samples, use_gpu=config.accelerator != "cpu")
-    return FitResult(state.history, state.best_epoch, state.best_value, state.dev_loss, staged)
-
-
-def _check_dev(
-    config: TrainConfig, validate: Validate | None, dev_samples: TrainingSet | None
-) -> None:
-    """Settings that look at dev need one."""
-    if config.schedule == "halve" and validate is None:
-        raise ConfigError(
-            'schedule = "halve" follows the dev measure, and there is no dev split; '
-            'use "linear" or "constant"'
-        )
     if config.dev_loss_every and dev_samples is None:
         raise ConfigError(
-            f"dev_loss_every = {config.dev_loss_every} needs a dev split; without, leave it out"
+            f"dev_loss_every = {config.dev_loss_every} needs a dev split; without one, leave it out"
         )
+    if resume and folder is None:
+        raise ConfigError("resume needs the folder of the run that is to be continued")
+    began, observer = time.monotonic(), observer or TrainObserver()
+    with nullcontext(folder) if folder else TemporaryDirectory(prefix="matchwork-") as path:
+        run = _Run(model, samples, config, seed, validate, dev_samples, Path(path), observer)
+        run.claim_folder(resume)
+        model.read_corpus((samples.queries, samples.documents))
+        staged = run.train_stages(stages or {}, Path(stage_cache) if stage_cache else None)
+        state = run.train_model(
+            _fingerprint(model, samples, config, seed, staged), resume, show_progress
+        )
+        model.load_state_dict(load_best(run.folder), strict=False)
+    settle(model, samples, use_gpu=config.accelerator != "cpu")
+    seconds = sum(stage.seconds for stage in staged if not stage.reused)
+    seconds += sum(record["seconds"] for record in state.history)
+    return TrainResult(
+        state.history,
+        state.best_epoch,
+        state.best_value,
+        config.dev_measure,
+        seconds=max(seconds, time.monotonic() - began),
+        cut_texts=samples.documents.num_cut_texts + samples.queries.num_cut_texts,
+        cut_tokens=samples.documents.num_cut_tokens + samples.queries.num_cut_tokens,
+        dev_loss=state.dev_loss,
+        stages=staged,
+        folder=None if folder is None else Path(folder),
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The parts of `fit`, with its arguments."""
+
+    model: MatchModel
+    samples: TrainingSet
+    config: TrainConfig
+    seed: int
+    validate: Validate | None
+    dev_samples: TrainingSet | None
+    folder: Path
+    observer: TrainObserver
+
+    def claim_folder(self, resume: bool) -> None:
+        """Refuse a folder that is in use or cannot be written, before any work."""
+        if not resume and any((self.folder / name).exists() for name in (LAST, STAGES)):
+            raise ConfigError(
+                f"{self.folder} already holds a training run; continue it with --resume, or "
+                "choose another folder"
+            )
+        with write_beside(self.folder / ".writable") as stream:
+            stream.write("")
+        (self.folder / ".writable").unlink()
+        remove_leftovers(self.folder)
+
+    def train_stages(
+        self, configs: Mapping[str, StageConfig], cache: Path | None
+    ) -> list[StageResult]:
+        return run_stages(
+            self.model,
+            self.samples,
+            self.dev_samples,
+            configs,
+            self.config,
+            seed=self.seed,
+            folder=self.folder / STAGES,
+            cache=cache,
+            observer=self.observer,
+        )
+
+    def train_model(self, fingerprint: str, resume: bool, show_progress: bool) -> TrainState:
+        """Train from the start or the last checkpoint to the end, and return the final state."""
+        config, folder = self.config, self.folder
+        checkpoint = load_checkpoint(folder, fingerprint) if resume else None
+        began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
+        if not began.finished(config):
+            precision = next(self.model.parameters()).dtype
+            module = TrainingModule(self.model, self.samples, config, self.seed, checkpoint)
+            keeper = self._keeper(fingerprint)
+            with quiet_lightning():
+                _run(_trainer(config, folder, keeper, show_progress), module)
+            if config.precision == "64":
+                self.model.to(precision)  # Lightning made it double
+        final = load_checkpoint(folder, fingerprint)
+        if final is None:
+            raise TrainingError(f"training ended without a single finished epoch in {folder}")
+        state = TrainState(**final["state"])
+        if config.devices > 1:
+            for record in state.history[len(began.history) :]:
+                self.observer.epoch(record)
+        return state
+
+    def _keeper(self, fingerprint: str) -> Keeper:
+        config, dev_loss = self.config, None
+        if self.dev_samples is not None and config.dev_loss_every:
+            dev_loss = DevLoss(self.dev_samples, config)
+        observer = self.observer if config.devices == 1 else None
+        return Keeper(self.folder, config, fingerprint, self.validate, observer, dev_loss)
 
 
 def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
@@ -222,10 +251,3 @@ def _fingerprint(
     for stage in stages:
         digest.update(stage.hash.encode())
     return digest.hexdigest()
-
-
-def _require_writable(folder: Path) -> None:
-    """Find out now, not after the first epoch."""
-    with write_beside(folder / ".writable") as stream:
-        stream.write("")
-    (folder / ".writable").unlink()

@@ -20,10 +20,10 @@ from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loggers import LOG_EVERY
 from matchwork.train.module import not_finite, trained_tensors
 from matchwork.train.quiet import silence_lightning
+from matchwork.train.result import TrainObserver
 from matchwork.train.state import BEST, LAST, TrainState, save_checkpoint, save_history
 
 Validate: TypeAlias = Callable[[MatchModel], Mapping[str, float]]
-OnEpoch: TypeAlias = Callable[[Mapping[str, float]], None]
 _WORK_PER_SAVING = 10  # seconds of training that are worth one of saving
 
 
@@ -36,14 +36,14 @@ class Keeper(pl.callbacks.Checkpoint):
         config: TrainConfig,
         fingerprint: str,
         validate: Validate | None,
-        on_epoch: OnEpoch | None,
+        observer: TrainObserver | None,
         dev_loss: DevLoss | None,
     ) -> None:
         self.folder = folder
         self.config = config
         self.fingerprint = fingerprint
         self.validate = validate
-        self.on_epoch = on_epoch
+        self.observer = observer
         self.dev_loss = dev_loss
         self._epoch_began = self._saved_at = time.monotonic()
         self._saving = 0.0  # seconds that the last checkpoint took
@@ -99,8 +99,8 @@ class Keeper(pl.callbacks.Checkpoint):
         trainer.should_stop = state.finished(self.config)
         if trainer.should_stop or self._is_worth_saving():
             self._checkpoint(trainer, pl_module)
-        if self.on_epoch and trainer.is_global_zero:
-            self.on_epoch(record)
+        if self.observer and trainer.is_global_zero:
+            self.observer.epoch(record)
 
     def _measure(self, trainer: pl.Trainer, pl_module: Any) -> dict[str, float]:
         if self.validate is None:

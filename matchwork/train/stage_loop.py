@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
@@ -19,11 +19,11 @@ from matchwork.errors import TrainingError
 from matchwork.files import remove_leftovers, write_beside
 from matchwork.models import Stage, StageBatch, Texts
 from matchwork.train.config import TrainConfig
-from matchwork.train.keeper import OnEpoch
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import not_finite
 from matchwork.train.optimizer import OPTIMIZERS, stepped_share
 from matchwork.train.quiet import quiet_lightning
+from matchwork.train.result import TrainObserver
 from matchwork.train.stage_file import state_of
 from matchwork.train.state import (
     BEST,
@@ -57,13 +57,12 @@ class StageLoop:
         folder: Path,
         fingerprint: str,
         device: torch.device,
-        on_batch: Callable[[int, int], None],
-        on_epoch: OnEpoch,
+        observer: TrainObserver,
     ) -> None:
         self.stage, self.texts, self.dev = stage, texts, dev
         self.settings, self.seed = settings, seed
         self.folder, self.fingerprint, self.device = folder, fingerprint, device
-        self.on_batch, self.on_epoch = on_batch, on_epoch
+        self.observer = observer
         self.state = TrainState()
         self.loggers: list[Logger] = []
         self._saved_at = time.monotonic()
@@ -111,7 +110,7 @@ class StageLoop:
         self._set_rate()
         for batch in islice(batches, state.batch, None):
             self._step(batch)
-            self.on_batch(state.batch, total)
+            self.observer.stage_batch(state.batch, total)
             if time.monotonic() - self._saved_at >= self.settings.checkpoint_seconds:
                 self._checkpoint()
         if not state.batch:
@@ -135,7 +134,7 @@ class StageLoop:
         save_history(self.folder, state.history)
         self._log(record)
         self._checkpoint()
-        self.on_epoch(record)
+        self.observer.stage_epoch(self.stage.name, record)
 
     def _set_rate(self) -> None:
         config = self.stage.config

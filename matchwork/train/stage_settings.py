@@ -10,7 +10,7 @@ from matchwork.registry import did_you_mean
 
 
 def stage_configs(
-    model: ModelConfig, tables: Mapping[str, Any], where: str
+    model: ModelConfig, tables: Mapping[str, StageConfig | Mapping[str, Any]], where: str
 ) -> dict[str, StageConfig]:
     """The settings of every stage of a model, from plain tables on top of their defaults.
 
@@ -22,9 +22,10 @@ def stage_configs(
             raise ConfigError(f"{where}: this model has no stages, so leave {name!r} out")
         if name not in known:
             raise ConfigError(f"{where}: no stage named {name!r}; {did_you_mean(name, known)}")
-        if not isinstance(table, Mapping):
+        if not isinstance(table, StageConfig | Mapping):
             raise ConfigError(f"{where}: {name} must be a table of settings, got {table!r}")
     return {
-        name: build(config, tables.get(name, {}), f"{where}: {name}")
+        name: table if isinstance(table, StageConfig) else build(config, table, f"{where}: {name}")
         for name, config in known.items()
+        for table in [tables.get(name, {})]
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -12,6 +12,7 @@ from matchwork.errors import ConfigError, OutputError
 from matchwork.models import MatchModel, Stage, StageConfig, Texts
 from matchwork.registry import did_you_mean
 from matchwork.train.config import TrainConfig
+from matchwork.train.result import TrainObserver
 from matchwork.train.stage_file import (
     StageResult,
     load_stage,
@@ -26,43 +27,17 @@ from matchwork.train.state import BEST, LAST, TrainState
 STAGES, FINISHED = "stages", "stage.safetensors"
 
 
-class StageObserver:
-    """Told how the stages of a model go on; this one keeps quiet."""
-
-    def begin(self, name: str, number: int, total: int, reused: bool) -> None:
-        """A stage begins, the `number`th of `total`; or was learnt before and is `reused`."""
-
-    def batch(self, done: int, total: int) -> None:
-        """So many batches of the epoch are done; a `total` of 0 is not known."""
-
-    def epoch(self, record: Mapping[str, float]) -> None:
-        """An epoch of the stage ended."""
-
-    def end(self) -> None:
-        """All stages are done; the training of the whole model follows."""
-
-
-@dataclass(frozen=True)
-class StagePlan:
-    """How stages are to be trained: settings by name, and who is told.
-
-    Finished stages are kept in the folder `cache`, where later runs find them; None: nowhere.
-    """
-
-    configs: Mapping[str, StageConfig] = field(default_factory=dict)
-    cache: Path | None = None
-    observer: StageObserver = field(default_factory=StageObserver)
-
-
 def run_stages(
     model: MatchModel,
     texts: Texts,
     dev: Texts | None,
-    plan: StagePlan,
+    configs: Mapping[str, StageConfig],
     settings: TrainConfig,
     *,
     seed: int,
     folder: Path,
+    cache: Path | None,
+    observer: TrainObserver,
 ) -> list[StageResult]:
     """Train every stage of `model`, or fetch it from where it was trained before.
 
@@ -71,7 +46,7 @@ def run_stages(
     """
     torch.manual_seed(seed)  # the parts that only stages need are made in the next line
     stages = model.stages()
-    _configure(stages, plan.configs)
+    _configure(stages, configs)
     if not stages:
         return []
     splits = [texts] if dev is None else [texts, dev]
@@ -79,10 +54,10 @@ def run_stages(
     results: list[StageResult] = []
     with _in_place(model, stages, settings) as device:
         for number, stage in enumerate(stages, start=1):
-            run = _StageRun(stage, model, plan.cache, folder / stage.name)
+            run = _StageRun(stage, model, cache, folder / stage.name)
             identity = stage_hash(stage, shared, splits, results)
             result = run.found(identity)
-            plan.observer.begin(stage.name, number, len(stages), reused=result is not None)
+            observer.begin_stage(stage.name, number, len(stages), reused=result is not None)
             if result is None:
                 with training_only(stage.module, model):
                     loop = StageLoop(
@@ -94,13 +69,12 @@ def run_stages(
                         folder=run.folder,
                         fingerprint=identity,
                         device=device,
-                        on_batch=plan.observer.batch,
-                        on_epoch=plan.observer.epoch,
+                        observer=observer,
                     )
                     result = run.keep(loop.run(), identity)
             results.append(result)
     model.after_stages()
-    plan.observer.end()
+    observer.begin_model()
     return results
 
 

@@ -5,7 +5,7 @@ from matchwork.matcher.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
 from matchwork.models import MatchModel
 from matchwork.rank.calibration import Calibration, fit_calibration
-from matchwork.train.fitting import FitResult
+from matchwork.train.result import TrainResult
 from matchwork.types import Run
 
 
@@ -18,13 +18,13 @@ class Validator:
         self._last: Run | None = None
 
     def __call__(self, model: MatchModel) -> dict[str, float]:
-        """Dev measures of the model as it is now."""
-        self.matcher.model = model
+        """Return the dev measures of the matcher, whose model is the one being trained."""
+        assert model is self.matcher.model  # also in a process of its own: pickled together
         if self.matcher.num_classes == 2:
             self._last = self.dev.run(self.matcher)
         return self.dev.evaluate_matcher(self.matcher, self._last).values
 
-    def calibrate(self, trained: FitResult) -> Run:
+    def calibrate(self, trained: TrainResult) -> Run:
         """Fit the matcher's probabilities on dev, and give its run there.
 
         It is not ranked again where the last epoch, the one measured last, was the best.

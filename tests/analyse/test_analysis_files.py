@@ -27,14 +27,14 @@ def analysis():
 def test_json_holds_all_three(analysis, tmp_path):
     analysis.save(tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text())
-    assert found == analysis.to_json()
+    assert found == analysis.to_dict()
     assert found["out_of_vocabulary"]["tagger"] == "every word"
     assert [g["num_queries"] for g in found["overlap"]["groups"]] == [1, 0, 1] + [0] * 8
     assert found["smoothing"]["mine"]["untrained_seeds"] == [0, 1]
 
 
 def test_what_was_not_analysed_is_left_out():
-    assert Analysis("small", "test", ("mine",)).to_json() == {
+    assert Analysis("small", "test", ("mine",)).to_dict() == {
         "dataset": "small",
         "split": "test",
         "systems": ["mine"],
@@ -49,7 +49,7 @@ def test_tables_say_what_they_are_over(analysis):
     assert "with any such word: IV 0, OOTV 0, OOEV 1, OOBV 1" in unknown.caption
     assert "no pre-trained vectors" in unknown.caption and "tagger: every word" in unknown.caption
     assert list(shared.rows[2]) == [
-        *("2", "1", "P@1", "1.000 (1.00–1.00)", "0.000 (0.00–0.00)", "+1.000", "1.000")
+        *("2", "1", "P@1", "1.000 (1.00–1.00)", "0.000 (0.00–0.00)", "+1.000", "1.0000")
     ]
     assert set(shared.rows[1][2:]) == {"–"}
     assert [row[3] for row in smoother.rows] == ["share", "ratio"]
@@ -67,5 +67,5 @@ def test_page_and_pictures(analysis, tmp_path):
 
 
 def test_an_unknown_suffix_names_the_known_ones(analysis, tmp_path):
-    with pytest.raises(ConfigError, match=r"no format for suffix '.pdf'; use .json, .html"):
+    with pytest.raises(ConfigError, match=r"suffix '.pdf'; use .vl.json, .json, .html"):
         analysis.save(tmp_path / "a.pdf")

@@ -75,7 +75,7 @@ def test_without_vectors_every_word_is_new_to_them():
     bare = tokenizer_of(["cat", "dog"])
     found = analysed({"a": ("cat", ["dog"]), "b": ("cat", ["quux"])}, tokenizer=bare)
     assert [group.num_queries for group in found.groups] == [0, 0, 1, 1]
-    assert found.has_vectors is False and found.to_json()["has_vectors"] is False
+    assert found.has_vectors is False and found.to_dict()["has_vectors"] is False
 
 
 words = st.lists(st.sampled_from([*WORDS, "?"]), max_size=4)

@@ -33,7 +33,7 @@ def test_distinct_words_without_stop_words_in_any_case():
     }
     assert found.groups[10].estimates["one"]["P@1"].value == 0.5
     assert found.groups[2].estimates["one"]["P@1"] == (1.0, 1.0, 1.0)
-    assert "bm25s" in found.to_json()["stop_words"] and found.to_json()["num_queries"] == 6
+    assert "bm25s" in found.to_dict()["stop_words"] and found.to_dict()["num_queries"] == 6
 
 
 @pytest.mark.parametrize(("stem", "label"), [(False, "0"), (True, "2")])

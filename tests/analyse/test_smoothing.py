@@ -38,7 +38,7 @@ def test_trained_beside_untrained():
     assert found.last == matching_matrices(matcher)[-1]
     mean, low, high = one.control(lambda each: each.ratio)
     assert low < mean < high and mean == pytest.approx((low + high) / 2)
-    assert found.to_json()["splits"]["test"]["trained"]["share"] == one.trained.share
+    assert found.to_dict()["splits"]["test"]["trained"]["share"] == one.trained.share
 
 
 def test_the_control_is_the_same_architecture_over_the_same_encoder():

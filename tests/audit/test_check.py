@@ -17,7 +17,7 @@ from matchwork.audit.ranking import (
     reciprocal_rank,
 )
 from matchwork.audit.texts import normalise
-from matchwork.data.catalogue import load
+from matchwork.data import load
 from matchwork.data.dataset import Dataset, Split
 
 

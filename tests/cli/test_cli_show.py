@@ -18,11 +18,3 @@ def test_numbers_are_right_aligned_and_text_is_not(monkeypatch, capsys):
     second = next(line for line in out if "long" in line)
     assert first.index("0.5000") + 5 == second.index(show.MISSING)
     assert first.index("x") == second.index("long")
-
-
-def test_small_p_values_say_so():
-    assert show.p_value(0.00001) == "< .0001" and show.p_value(0.0123) == "0.0123"
-
-
-def test_shortened_keeps_one_line():
-    assert show.shortened("a\n b " * 100, 9) == "a b a b …"

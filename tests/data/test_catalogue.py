@@ -8,7 +8,7 @@ import pytest
 
 from matchwork.data import CATALOGUE, Columns, Counts, count, load, toy
 from matchwork.data.catalogue import CatalogueEntry
-from matchwork.data.sources import twitterurl
+from matchwork.data.sets.twitterurl import twitterurl
 from matchwork.errors import ConfigError, DataError, UnknownNameError
 
 SHARED = os.environ.get("MATCHWORK_DATA", "")

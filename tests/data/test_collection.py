@@ -60,7 +60,7 @@ def test_collection_without_split_names(folder):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("qrels.dev.txt", "z 0 1 1\n", "speak of 1 queries that are not.*'z'"),
+        ("qrels.dev.txt", "z 0 1 1\n", "name 1 queries that are not.*'z'"),
         ("qrels.dev.txt", "a 0 77 1\n", "no judged document of split 'dev' is in the corpus"),
         ("pool.dev.tsv", "query_id\tdoc_ids\na\t1 77\n", "pool of query 'a' lists"),
         ("pool.dev.tsv", "query_id\tdoc_ids\na\t1 1\n", "pool of query 'a' lists"),
@@ -100,7 +100,7 @@ def test_beir(beir):
     ("line", "message"),
     [
         ("a\t1\tx", "line 2, column 'score': expected a whole number, found 'x'"),
-        ("zz\t1\t1", "speak of 1 queries that are not.*'zz'"),
+        ("zz\t1\t1", "name 1 queries that are not.*'zz'"),
     ],
 )
 def test_beir_errors(beir, line, message):

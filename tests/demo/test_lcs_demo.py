@@ -10,7 +10,7 @@ import torch
 
 from matchwork.cli import demo as command
 from matchwork.data import Dataset, Split
-from matchwork.data.lcs import lcs
+from matchwork.data.sets.lcs import lcs
 from matchwork.demo import LCSDemo, lcs_figures, lcs_grids, run_lcs_demo
 from matchwork.demo import lcs as demo
 from matchwork.demo.lcs_report import figure_rows, path_line

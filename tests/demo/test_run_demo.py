@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from matchwork.cli import demo as command
-from matchwork.data import pydocs
+from matchwork.data.sets import pydocs
 from matchwork.demo import DemoResult, run, run_demo
 from matchwork.experiment import Observer
 from matchwork.matcher import Matcher

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from matchwork.data import CATALOGUE, CatalogueEntry, read_run, sources, toy, write_qrels
+from matchwork.data import CATALOGUE, CatalogueEntry, read_run, toy, write_qrels
+from matchwork.data.sets.pubmed import pubmed
 from matchwork.evaluate import evaluate
 from matchwork.experiment import Observer, load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
@@ -41,7 +42,7 @@ def abstracts(tmp_path, monkeypatch):
         title="",
         licence="",
         folder="abstracts",
-        source=sources.pubmed,
+        read=pubmed,
         splits=dict.fromkeys(toy().splits),
         options={"pool": ("test", "full")},
     )

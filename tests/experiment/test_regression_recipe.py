@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from matchwork.data import CATALOGUE, Dataset, load
-from matchwork.data.lcs import lcs
+from matchwork.data.sets.lcs import lcs
 from matchwork.errors import ConfigError
 from matchwork.experiment.recipe import make_recipe
 from matchwork.experiment.run import run_recipe

@@ -7,12 +7,12 @@ import torch
 from matchwork.encode import WordEmbedding
 from matchwork.errors import ConfigError, DataError
 from matchwork.explain import faithfulness, faithfulness_chart
-from matchwork.explain.drawing import to_svg
 from matchwork.explain.faithfulness import STEPS, FaithfulnessCurve
 from matchwork.interact import Interaction
 from matchwork.matcher import Matcher
 from matchwork.models import MODELS
 from matchwork.models.base import MatchOutput
+from matchwork.report.drawing import to_svg
 from matchwork.text import WordTokenizer
 
 FILLER = ["stone", "river", "cloud", "paper", "glass", "wheel", "bread", "chair"]

@@ -24,10 +24,10 @@ from matchwork.explain import (
     share_bars,
     sum_line,
 )
-from matchwork.explain.drawing import to_svg
 from matchwork.explain.highlight import explanation_html
 from matchwork.matcher import Matcher
 from matchwork.models import HCAN, MODELS
+from matchwork.report.drawing import to_svg
 from matchwork.text import PairBatch, Token, WordTokenizer
 
 PAIRS = [(QUERY, DOCUMENT), ("glacier ice", "water by ice"), ("caves", "a partly formed cave")]

@@ -10,11 +10,11 @@ import torch
 from matchwork.encode import WordEmbedding
 from matchwork.explain import Explanation, explain, save
 from matchwork.explain.contributions import contributions, sum_line
-from matchwork.explain.drawing import to_svg
 from matchwork.explain.picture import picture
 from matchwork.explain.reading_charts import reading_bars, reading_values
 from matchwork.matcher import Matcher
 from matchwork.models import MODELS
+from matchwork.report.drawing import to_svg
 from matchwork.text import WordTokenizer
 
 QUERY, DOCUMENT = "who wrote hamlet", "Hamlet was written by Shakespeare, says the book"

@@ -24,9 +24,9 @@ from matchwork.explain import (
     save,
     sum_line,
 )
-from matchwork.explain.drawing import to_svg
 from matchwork.matcher import Matcher
 from matchwork.models import MODELS
+from matchwork.report.drawing import to_svg
 from matchwork.text import WordTokenizer
 from matchwork.train import train
 

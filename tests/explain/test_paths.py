@@ -16,8 +16,8 @@ from matchwork.explain import (
     matching_paths,
     save,
 )
-from matchwork.explain.drawing import to_png, to_svg
 from matchwork.explain.heat_maps import FORWARD, REVERSE
+from matchwork.report.drawing import to_png, to_svg
 
 SHAPE = (2, 3)
 

@@ -4,21 +4,10 @@ import pytest
 from glacier_pair import DOCUMENT, QUERY
 
 from matchwork.errors import ConfigError, OutputError
-from matchwork.explain import (
-    Bar,
-    Explanation,
-    Figure,
-    Heading,
-    Highlight,
-    Paragraph,
-    Table,
-    bar_with_intervals,
-    explain,
-    report_html,
-    save,
-    write_report,
-)
+from matchwork.explain import Explanation, Highlight, explain, save
 from matchwork.files import read_json
+from matchwork.report.page import Figure, Heading, Paragraph, Table, report_html
+from matchwork.report.result_charts import Bar, bar_with_intervals
 
 VOID = {"meta"}
 
@@ -78,28 +67,6 @@ def test_report_is_one_page_and_every_text_is_escaped(make_matcher):
     assert {"h1", "h2", "p", "table", "svg", "mark"} <= set(page.seen)
     assert page.words.count(hostile) >= 6
     assert "prefers-color-scheme: dark" in html
-
-
-def test_columns_of_numbers_are_aligned_to_the_right():
-    html = Table(
-        ["system", "RR", "interval", "p", "queries"],
-        [["BM25", 0.5, "[.45, .55]", None, 1234], ["bag 2", 0.25, "[.2, .3]", "< .001", 1234]],
-    ).html()
-    assert "<th>system</th><th class=number>RR</th><th class=number>interval</th>" in html
-    assert "<td>BM25</td><td class=number>0.5000</td>" in html
-    assert "<td class=number>–</td><td class=number>1,234</td>" in html
-
-
-def test_ragged_table_names_the_row():
-    with pytest.raises(ValueError, match="row 2 has 1 cells, the header 2"):
-        Table(["a", "b"], [[1, 2], [3]])
-
-
-def test_write_report_leaves_only_the_page(tmp_path):
-    path = tmp_path / "reports" / "report.html"
-    write_report(path, "Title", [Paragraph("text")])
-    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
-    assert path.read_text(encoding="utf-8") == report_html("Title", [Paragraph("text")])
 
 
 def test_save_by_suffix(make_matcher, tmp_path):

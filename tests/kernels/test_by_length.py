@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tiny_transformers import save_transformer
 from torch import Tensor
 
-from matchwork.encode import TransformerConfig, TransformerEncoder, load_transformer, transformer
-from matchwork.kernels import plain_forward
-from matchwork.kernels.by_length import distinct_rows, in_passes, pass_ends
+from matchwork.encode import TransformerConfig, TransformerEncoder, load_transformer
+from matchwork.kernels.transformer import forward, ragged_forward
+from matchwork.kernels.transformer.by_length import distinct_rows, in_passes, pass_ends
 from matchwork.text import Sequences
 
 _LENGTHS = st.lists(st.integers(0, 60), min_size=1, max_size=40)
@@ -33,9 +33,9 @@ def test_every_cut_saves_what_it_must(lengths: list[int], worth: int) -> None:
 
 
 def test_no_more_cuts_than_lengths() -> None:
-    assert pass_ends([5] * 9, worth=0) == [9]
-    assert pass_ends([2, 2, 7, 7], worth=1) == [2, 4]
-    assert pass_ends([], worth=1) == [0]
+    assert pass_ends([5] * 9, min_saving=0) == [9]
+    assert pass_ends([2, 2, 7, 7], min_saving=1) == [2, 4]
+    assert pass_ends([], min_saving=1) == [0]
 
 
 @given(_LENGTHS)
@@ -49,7 +49,7 @@ def test_passes_give_what_one_would(lengths: list[int]) -> None:
         widths.append(len(chosen) * longest)
         return rows[chosen, :longest]
 
-    found = in_passes(run, torch.tensor(lengths), worth=1)
+    found = in_passes(run, torch.tensor(lengths), min_saving=1)
     real = mask[:, : found.shape[1], None]
     assert (mask.sum() == real.sum()) and torch.equal(
         found * real, rows[:, : found.shape[1]] * real
@@ -60,8 +60,8 @@ def test_passes_give_what_one_would(lengths: list[int]) -> None:
 def test_a_transformer_reads_unequal_rows_as_it_reads_each_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(transformer._PASS_WORK, "cpu", 0)  # so small a network is never split
-    monkeypatch.setattr(plain_forward, "can_run", lambda _: False)  # as on a GPU
+    monkeypatch.setitem(forward._PASS_WORK, "cpu", 0)  # so small a network is never split
+    monkeypatch.setattr(ragged_forward, "can_run", lambda _: False)  # as on a GPU
     torch.manual_seed(0)
     encoder = _tiny().double().train()  # no dropout in it
     lengths = torch.tensor([40, 2, 3, 39, 1, 0, 2])
@@ -112,7 +112,7 @@ def test_a_shorter_text_is_another_even_where_padding_is_a_word() -> None:
 
 
 def test_a_transformer_reads_equal_texts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain_forward, "can_run", lambda _: False)  # as on a GPU
+    monkeypatch.setattr(ragged_forward, "can_run", lambda _: False)  # as on a GPU
     torch.manual_seed(0)
     encoder = _tiny().train()
     ids = torch.randint(4, 50, (2, 6))[[0, 1, 0, 0, 1]]

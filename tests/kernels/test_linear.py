@@ -50,7 +50,7 @@ def test_numbers_of_rows_are_few(monkeypatch):
         seen.add(len(values))
         return functional.linear(values, weight)
 
-    monkeypatch.setattr(module, "_FAST", True)
+    monkeypatch.setattr(module, "_HAS_ONEDNN", True)
     monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", product)
     weight = torch.randn(2, 3)
     with torch.no_grad():

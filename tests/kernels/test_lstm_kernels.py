@@ -10,7 +10,7 @@ from matchwork.kernels.lstm import steps as lstm_steps
 
 pytest.importorskip("triton")
 
-from matchwork.kernels.lstm import triton as lstm_triton
+from matchwork.kernels.lstm import triton_engine as lstm_triton
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cpu" if INTERPRETED else "cuda"

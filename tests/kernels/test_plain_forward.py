@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from matchwork.kernels import plain_forward
+from matchwork.kernels.transformer import ragged_forward
 
 transformers = pytest.importorskip("transformers")
 KINDS = ["bert", "camembert", "distilbert", "mpnet", "roberta", "xlm-roberta"]
@@ -37,7 +37,7 @@ def texts(made, lengths):
 
 
 def test_every_known_kind_is_tested():
-    assert sorted(plain_forward._BLOCKS) == KINDS
+    assert sorted(ragged_forward._BLOCKS) == KINDS
 
 
 @pytest.mark.parametrize("lengths", [LENGTHS, (6, 6)])
@@ -46,10 +46,10 @@ def test_vectors_are_those_of_the_library(kind, lengths):
     made = network(kind)
     ids, mask = texts(made, lengths)
     with torch.no_grad():
-        assert plain_forward.can_run(made)
+        assert ragged_forward.can_run(made)
         expected = made(input_ids=ids, attention_mask=mask.long()).last_hidden_state
-        found = plain_forward.run(made, ids, mask)
-        alone = plain_forward.run(made, ids, mask, first=True)
+        found = ragged_forward.run(made, ids, mask)
+        alone = ragged_forward.run(made, ids, mask, first=True)
     torch.testing.assert_close(found[mask], expected[mask], rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(alone, expected[:, :1], rtol=1e-9, atol=1e-9)
 
@@ -61,8 +61,8 @@ def test_types_of_tokens_are_read():
     with torch.no_grad():
         options = {"input_ids": ids, "attention_mask": mask.long()}
         expected = made(**options, token_type_ids=types).last_hidden_state
-        found = plain_forward.run(made, ids, mask, token_type_ids=types)
-        without = plain_forward.run(made, ids, mask)
+        found = ragged_forward.run(made, ids, mask, token_type_ids=types)
+        without = ragged_forward.run(made, ids, mask)
     torch.testing.assert_close(found[mask], expected[mask], rtol=1e-9, atol=1e-9)
     assert not torch.allclose(without[mask], expected[mask], atol=1e-3)
 
@@ -72,7 +72,7 @@ def test_no_layers_at_all_leave_the_input_layer():
     made.encoder.layer = made.encoder.layer[:0]
     ids, mask = texts(made, LENGTHS)
     with torch.no_grad():
-        found = plain_forward.run(made, ids, mask, first=True)
+        found = ragged_forward.run(made, ids, mask, first=True)
         assert torch.equal(found, made.embeddings(input_ids=ids)[:, :1])
 
 
@@ -91,7 +91,7 @@ def test_gradients_are_those_of_the_library(kind, worth):
         return found
 
     expected = learnt(made(input_ids=ids, attention_mask=mask.long()).last_hidden_state)
-    found = learnt(plain_forward.run(made, ids, mask, worth=worth))
+    found = learnt(ragged_forward.run(made, ids, mask, min_saving=worth))
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-8)
 
@@ -103,7 +103,7 @@ def test_what_is_dropped_follows_from_the_seed_and_evens_out(kind):
 
     def vectors(seed):
         torch.manual_seed(seed)
-        return plain_forward.run(made, ids, mask)[mask].detach()
+        return ragged_forward.run(made, ids, mask)[mask].detach()
 
     assert torch.equal(vectors(1), vectors(1))
     assert not torch.allclose(vectors(1), vectors(2))
@@ -118,24 +118,24 @@ def test_what_is_dropped_follows_from_the_seed_and_evens_out(kind):
 def test_dropout_may_be_taken_out_or_replaced():
     made = network("bert")
     ids, mask = texts(made, LENGTHS)
-    expected = plain_forward.run(made, ids, mask)
+    expected = ragged_forward.run(made, ids, mask)
     for layer in made.encoder.layer:
         layer.attention.self.dropout = layer.output.dropout = torch.nn.Identity()
         layer.attention.output.dropout = torch.nn.AlphaDropout(0.5)
     made.embeddings.dropout = torch.nn.Identity()
     made.train()
-    assert not torch.allclose(plain_forward.run(made, ids, mask)[mask], expected[mask])
+    assert not torch.allclose(ragged_forward.run(made, ids, mask)[mask], expected[mask])
     for layer in made.encoder.layer:
         layer.attention.output.dropout = torch.nn.Dropout(0.0)
-    torch.testing.assert_close(plain_forward.run(made, ids, mask)[mask], expected[mask])
+    torch.testing.assert_close(ragged_forward.run(made, ids, mask)[mask], expected[mask])
 
 
 def test_what_is_left_to_the_library():
     made = network("bert")
-    assert plain_forward.can_run(made) and plain_forward.can_run(made.train())
+    assert ragged_forward.can_run(made) and ragged_forward.can_run(made.train())
     made.gradient_checkpointing_enable()
-    assert not plain_forward.can_run(made)
-    assert not plain_forward.can_run(network("bert").to("meta"))
+    assert not ragged_forward.can_run(made)
+    assert not ragged_forward.can_run(network("bert").to("meta"))
     others = [
         transformers.AutoConfig.for_model("albert", hidden_size=8, embedding_size=8),
         transformers.AutoConfig.for_model("bert", is_decoder=True),
@@ -143,7 +143,7 @@ def test_what_is_left_to_the_library():
         transformers.AutoConfig.for_model("bert", position_embedding_type="relative_key"),
     ]
     for made.config in others:
-        assert not plain_forward.can_run(made)
+        assert not ragged_forward.can_run(made)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_what_is_left_to_the_library():
 def test_a_network_that_somebody_watches_or_has_changed_runs_as_it_is(watch):
     made = network("bert")
     watch(made)
-    assert not plain_forward.can_run(made)
+    assert not ragged_forward.can_run(made)
 
 
 def without_dropout(made):

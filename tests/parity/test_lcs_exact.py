@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lcs_weights import lcs_weights
 
-from matchwork.data.lcs import lcs_table
+from matchwork.data.sets.lcs import lcs_table
 from matchwork.demo import LCSGrid
 from matchwork.kernels.spatial_gru import Activation, spatial_gates, spatial_gru
 

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from epoch_records import EpochRecords
 from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.errors import TrainingError
@@ -49,13 +50,13 @@ def averaged_step(model, samples, config, epoch, rate):
 @pytest.mark.slow
 def test_two_processes_train_one_model(matcher, questions, samples, tmp_path):
     """Four epochs of one step: dev is watched by the first process, the rate falls in both."""
-    trained, told = matcher("knrm"), []
+    trained, epochs = matcher("knrm"), EpochRecords()
     result = train(
         trained,
         questions,
         seed=5,
         folder=tmp_path,
-        on_epoch=lambda record: told.append(record),
+        observer=epochs,
         **SETTINGS,
     )
     model, config = matcher("knrm").model, train_config(trained.model, SETTINGS)
@@ -71,7 +72,7 @@ def test_two_processes_train_one_model(matcher, questions, samples, tmp_path):
         torch.testing.assert_close(best[name], expected[result.best_epoch][name])
         # a bias on both sides of a difference has no gradient
         assert torch.equal(best[name], expected[0][name]) == (name == "score.bias")
-    assert told == result.history and len(told) == 4
+    assert epochs.records == result.history and len(epochs.records) == 4
     assert [step for step, _ in result.dev_loss] == [1, 2, 3, 4]
     assert [path.name for path in (tmp_path / "logs").iterdir()] == ["version_0"]
     assert trained.calibration is not None

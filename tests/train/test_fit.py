@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from epoch_records import EpochRecords
 from fragile_model import fragile
 from safetensors.torch import load_file
 from tiny_transformers import tiny_encoder
@@ -77,18 +78,18 @@ def test_gradients_are_clipped(words, samples, config):
 
 
 def test_history_and_logs(words, samples, config, tmp_path):
-    told = []
+    epochs = EpochRecords()
     result = fit(
         fragile(words),
         samples,
         config(batch_size=1, max_epochs=2),
         validate=Scripted(0.25, 0.5),
         folder=tmp_path,
-        on_epoch=told.append,
+        observer=epochs,
     )
     with (tmp_path / "history.csv").open() as stream:
         rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(stream)]
-    assert rows == result.history == told
+    assert rows == result.history == epochs.records
     assert [(row["epoch"], row["RR"]) for row in rows] == [(1, 0.25), (2, 0.5)]
     assert rows[0]["loss"] > rows[1]["loss"] > 0
     with (tmp_path / "logs" / "version_0" / "metrics.csv").open() as stream:

@@ -12,7 +12,7 @@ import torch
 from fragile_model import FragileModel, PowerCut, bad_gradient, ctrl_c, cut, fragile, not_a_number
 
 from matchwork.errors import ConfigError, FolderError, OutputError, TrainingError
-from matchwork.train import FitResult, TrainConfig, TrainingSet, fit, train
+from matchwork.train import TrainConfig, TrainingSet, TrainObserver, TrainResult, fit, train
 from matchwork.train.state import save_checkpoint
 
 STEPS = 9  # three epochs of three batches
@@ -24,7 +24,7 @@ def dev_values(model: FragileModel) -> dict[str, float]:
     return {"RR": sum(p.detach().double().sum().item() for p in model.parameters())}
 
 
-def outcome(model: FragileModel, result: FitResult) -> tuple[Any, ...]:
+def outcome(model: FragileModel, result: TrainResult) -> tuple[Any, ...]:
     history = [{k: v for k, v in r.items() if k != "seconds"} for r in result.history]
     weights = {name: tensor.numpy().tobytes() for name, tensor in model.state_dict().items()}
     return weights, history, result.best_epoch, result.best_value
@@ -139,9 +139,10 @@ def test_cut_while_dev_is_measured(words, samples, config, whole, tmp_path, epoc
 def test_cut_after_an_epoch(words, samples, config, whole, tmp_path, epoch):
     settings = config(**EVERY_STEP)
 
-    def stop(record: Any) -> None:
-        if record["epoch"] == epoch:
-            raise PowerCut
+    class Stop(TrainObserver):
+        def epoch(self, record: Any) -> None:
+            if record["epoch"] == epoch:
+                raise PowerCut
 
     with pytest.raises(PowerCut):
         fit(
@@ -150,7 +151,7 @@ def test_cut_after_an_epoch(words, samples, config, whole, tmp_path, epoch):
             settings,
             folder=tmp_path,
             validate=dev_values,
-            on_epoch=stop,
+            observer=Stop(),
         )
     again = fragile(words)
     result = fit(again, samples, settings, folder=tmp_path, validate=dev_values, resume=True)

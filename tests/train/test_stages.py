@@ -14,14 +14,13 @@ from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
 from matchwork.models import MODELS, StageConfig
 from matchwork.text import TokenTable
-from matchwork.train import FitResult, TrainingSet, fit, train
+from matchwork.train import TrainingSet, TrainObserver, TrainResult, fit, train
 from matchwork.train.stage_file import StageResult, stage_cache
 from matchwork.train.stage_settings import stage_configs
-from matchwork.train.stages import StageObserver, StagePlan
 
 QUERY_STEPS, DOCUMENT_STEPS, WHOLE_STEPS = 4, 12, 6  # two epochs each
 STEPS = ["queries"] * QUERY_STEPS + ["documents"] * DOCUMENT_STEPS + ["whole"] * WHOLE_STEPS
-Learn = Callable[..., FitResult]
+Learn = Callable[..., TrainResult]
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def dev(questions, words) -> TrainingSet:
 
 @pytest.fixture
 def learn(samples, dev, config) -> Learn:
-    def run(model: StagedModel, folder: Path | None = None, **changes: Any) -> FitResult:
+    def run(model: StagedModel, folder: Path | None = None, **changes: Any) -> TrainResult:
         arguments = {"samples": samples, "dev_samples": dev, "config": config(), **changes}
         return fit(model, **arguments, folder=folder)
 
@@ -85,11 +84,11 @@ def test_a_stage_trains_its_module_and_nothing_else(words, learn):
     flags = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
     before, told = weights(model), []
 
-    class Watch(StageObserver):
-        def begin(self, name: str, number: int, total: int, reused: bool) -> None:
+    class Watch(TrainObserver):
+        def begin_stage(self, name: str, number: int, total: int, reused: bool) -> None:
             told.append((name, number, total, reused))
 
-        def end(self) -> None:
+        def begin_model(self) -> None:
             after = weights(model)
             changed = {name for name in after if after[name] != before[name]}
             assert {name.split(".")[0] for name in changed} == {"queries", "documents", "start"}
@@ -97,20 +96,20 @@ def test_a_stage_trains_its_module_and_nothing_else(words, learn):
             assert not any(part.training for part in model.modules())
             told.append("end")
 
-    learn(model, stages=StagePlan(observer=Watch()))
+    learn(model, observer=Watch())
     assert told == [("queries", 1, 2, False), ("documents", 2, 2, False), "end"]
 
 
 def test_the_best_epoch_is_kept_and_patience_ends_a_stage(words, learn):
     model = staged(words)
     settings = {"queries": GuessConfig(max_epochs=50, patience=2, learning_rate=3.0)}
-    stage = learn(model, stages=StagePlan(settings)).stages[0]
+    stage = learn(model, stages=settings).stages[0]
     losses = [record["dev_loss"] for record in stage.history]
     assert stage.best_epoch == losses.index(min(losses)) + 1 == len(losses) - 2 < 48
     assert [bool(record["best"]) for record in stage.history[-3:]] == [True, False, False]
     shorter = staged(words)
     ending = {"queries": replace(settings["queries"], max_epochs=stage.best_epoch)}
-    learn(shorter, stages=StagePlan(ending))
+    learn(shorter, stages=ending)
     assert weights(shorter, "queries") == weights(model, "queries")
 
 
@@ -123,7 +122,7 @@ def test_the_rate_of_a_stage_is_halved_with_its_epochs(words, learn, monkeypatch
 
     monkeypatch.setattr(torch.optim.SGD, "step", step)
     stepped = GuessConfig(optimizer="sgd", learning_rate=0.4, max_epochs=5, halve_every=2)
-    learn(staged(words), stages=StagePlan({"queries": stepped}))
+    learn(staged(words), stages={"queries": stepped})
     each_epoch = QUERY_STEPS // 2
     assert rates[::each_epoch] == [0.4, 0.4, 0.2, 0.2, 0.1] and len(rates) == 5 * each_epoch
 
@@ -145,14 +144,14 @@ def test_finish_sees_the_best_weights(words, learn):
 def test_progress_counts_batches_of_an_epoch(words, learn):
     moves, epochs = [], []
 
-    class Watch(StageObserver):
-        def batch(self, done: int, total: int) -> None:
+    class Watch(TrainObserver):
+        def stage_batch(self, done: int, total: int) -> None:
             moves.append((done, total))
 
-        def epoch(self, record: Any) -> None:
+        def stage_epoch(self, name: str, record: Any) -> None:
             epochs.append(record["epoch"])
 
-    learn(staged(words), stages=StagePlan(observer=Watch()))
+    learn(staged(words), observer=Watch())
     assert moves[:QUERY_STEPS] == [(1, 2), (2, 2)] * 2 and len(moves) == 16
     assert epochs == [1, 2, 1, 2]
 
@@ -169,10 +168,10 @@ def test_files_of_a_run(words, learn, tmp_path):
 
 def test_a_finished_stage_is_used_by_another_matcher(words, learn, tmp_path):
     """Bit for bit as if it had been trained again."""
-    plan = StagePlan(cache=tmp_path / "cache")
-    first = learn(staged(words), stages=plan)
+    plan = {"stage_cache": tmp_path / "cache"}
+    first = learn(staged(words), **plan)
     reusing, fresh = staged(words, width=9), staged(words, width=9)
-    again = learn(reusing, tmp_path / "run", stages=plan)
+    again = learn(reusing, tmp_path / "run", **plan)
     whole = learn(fresh)
     assert set(reusing.steps) == {"whole"} and fresh.steps == STEPS
     assert weights(reusing) == weights(fresh) and again.history[-1]["loss"]
@@ -219,7 +218,7 @@ def start_elsewhere(model: StagedModel) -> None:
 )
 def test_what_a_stage_depends_on(words, samples, dev, config, learn, tmp_path, change, reused):
     cache = tmp_path / "cache"
-    learn(staged(words), stages=StagePlan(cache=cache))
+    learn(staged(words), stage_cache=cache)
     model = staged(words)
     change.get("model", lambda model: None)(model)
     arguments: dict[str, Any] = {"seed": change.get("seed", 0)}
@@ -229,21 +228,21 @@ def test_what_a_stage_depends_on(words, samples, dev, config, learn, tmp_path, c
         arguments["samples"] = replace(samples, labels=1 - samples.labels)
     if "dev_texts" in change:
         arguments["dev_samples"] = other_words(dev) if change["dev_texts"] else None
-    plan = StagePlan(change.get("stage", {}), cache)
-    found = learn(model, stages=plan, config=config(**change.get("settings", {})), **arguments)
+    plan = {"stages": change.get("stage", {}), "stage_cache": cache}
+    found = learn(model, config=config(**change.get("settings", {})), **plan, **arguments)
     assert [stage.reused for stage in found.stages] == reused
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"abc")])
 def test_a_spoilt_cache_costs_time_only(words, learn, tmp_path, spoil):
-    plan = StagePlan(cache=tmp_path)
-    learn(staged(words), stages=plan)
+    plan = {"stage_cache": tmp_path}
+    learn(staged(words), **plan)
     for path in tmp_path.iterdir():
         spoil(path)
     model = staged(words)
-    assert not any(stage.reused for stage in learn(model, stages=plan).stages)
+    assert not any(stage.reused for stage in learn(model, **plan).stages)
     assert model.steps == STEPS and len(list(tmp_path.iterdir())) == 2
-    assert all(stage.reused for stage in learn(staged(words), stages=plan).stages)
+    assert all(stage.reused for stage in learn(staged(words), **plan).stages)
 
 
 def test_where_the_cache_lies(monkeypatch, tmp_path):
@@ -255,7 +254,7 @@ def test_where_the_cache_lies(monkeypatch, tmp_path):
 
 def test_a_cache_that_cannot_be_written_costs_nothing(words, learn, tmp_path):
     (tmp_path / "cache").write_text("not a folder")
-    found = learn(staged(words), stages=StagePlan(cache=tmp_path / "cache"))
+    found = learn(staged(words), stage_cache=tmp_path / "cache")
     assert not any(stage.reused for stage in found.stages)
 
 
@@ -308,7 +307,7 @@ def test_settings_of_a_model_without_stages(matcher):
 
 def test_settings_for_a_stage_that_does_not_run(words, learn):
     with pytest.raises(ConfigError, match="no stage named 'energy'"):
-        learn(staged(words), stages=StagePlan({"energy": GuessConfig()}))
+        learn(staged(words), stages={"energy": GuessConfig()})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Whatever ends a run inside a stage, going on with it ends where the whole run would have."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from staged_model import GuessConfig, StagedModel, staged
 from torch import nn
 
 from matchwork.errors import ConfigError, TrainingError
-from matchwork.train import FitResult, TrainConfig, TrainingSet, fit
-from matchwork.train.stages import StageObserver, StagePlan
+from matchwork.models import StageConfig
+from matchwork.train import TrainConfig, TrainingSet, TrainObserver, TrainResult, fit
 
+Plan = Mapping[str, StageConfig]
 EVERY_STEP = {"checkpoint_seconds": 0.0}
 
 
-def outcome(model: StagedModel, result: FitResult) -> Any:
+def outcome(model: StagedModel, result: TrainResult) -> Any:
     def untimed(history: list[dict[str, float]]) -> list[dict[str, float]]:
         return [{k: v for k, v in record.items() if k != "seconds"} for record in history]
 
@@ -26,9 +28,9 @@ def outcome(model: StagedModel, result: FitResult) -> Any:
     return weights, stages, untimed(result.history)
 
 
-def whole(words: Any, samples: TrainingSet, settings: TrainConfig, plan: StagePlan) -> Any:
+def whole(words: Any, samples: TrainingSet, settings: TrainConfig, stages: Plan) -> Any:
     model = staged(words)
-    return outcome(model, fit(model, samples, settings, dev_samples=samples, stages=plan))
+    return outcome(model, fit(model, samples, settings, dev_samples=samples, stages=stages))
 
 
 def resumed(
@@ -36,12 +38,12 @@ def resumed(
     samples: TrainingSet,
     settings: TrainConfig,
     folder: Path,
-    plan: StagePlan | None = None,
+    stages: Plan | None = None,
 ) -> Any:
     torch.manual_seed(99)  # a new process would not know the old random numbers
     model = staged(words)
     result = fit(
-        model, samples, settings, dev_samples=samples, folder=folder, stages=plan, resume=True
+        model, samples, settings, dev_samples=samples, folder=folder, stages=stages, resume=True
     )
     return outcome(model, result)
 
@@ -55,9 +57,7 @@ def test_cut_at_any_step_of_any_stage(words, samples, config, tmp_path, stage, s
     with pytest.raises(PowerCut):
         model = staged(words, stage, step)
         fit(model, samples, settings, dev_samples=samples, folder=tmp_path)
-    assert resumed(words, samples, settings, tmp_path) == whole(
-        words, samples, settings, StagePlan()
-    )
+    assert resumed(words, samples, settings, tmp_path) == whole(words, samples, settings, {})
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_cut_at_any_step_of_any_stage(words, samples, config, tmp_path, stage, s
 def test_many_cuts_with_any_optimizer(words, samples, config, tmp_path, optimizer, precision):
     settings = config(**EVERY_STEP, precision=precision)
     stage = GuessConfig(optimizer=optimizer, weight_decay=0.01, clip_norm=0.1, learning_rate=0.1)
-    plan = StagePlan({"queries": stage, "documents": stage})
+    stages = {"queries": stage, "documents": stage}
     for number, cut in enumerate([("queries", 2), ("queries", 2), ("documents", 5)]):
         with pytest.raises(PowerCut):
             fit(
@@ -77,10 +77,10 @@ def test_many_cuts_with_any_optimizer(words, samples, config, tmp_path, optimize
                 dev_samples=samples,
                 folder=tmp_path,
                 resume=number > 0,
-                stages=plan,
+                stages=stages,
             )
-    found = resumed(words, samples, settings, tmp_path, plan)
-    assert found == whole(words, samples, settings, plan)
+    found = resumed(words, samples, settings, tmp_path, stages)
+    assert found == whole(words, samples, settings, stages)
 
 
 def test_seldom_checkpoints_repeat_more_but_end_alike(words, samples, config, tmp_path):
@@ -90,7 +90,7 @@ def test_seldom_checkpoints_repeat_more_but_end_alike(words, samples, config, tm
     model = staged(words)
     result = fit(model, samples, config(), dev_samples=samples, folder=tmp_path, resume=True)
     assert model.steps.count("queries") == 0 and model.steps.count("documents") == 6
-    assert outcome(model, result) == whole(words, samples, config(), StagePlan())
+    assert outcome(model, result) == whole(words, samples, config(), {})
 
 
 @pytest.mark.parametrize("moment", ["after an epoch", "while finishing"])
@@ -98,16 +98,15 @@ def test_cut_between_steps(words, samples, config, tmp_path, moment):
     def stop(*_: Any) -> None:
         raise PowerCut
 
-    model, observer = staged(words), StageObserver()
+    model, observer = staged(words), TrainObserver()
     if moment == "after an epoch":
-        observer.epoch = stop  # type: ignore[method-assign]
+        observer.stage_epoch = stop  # type: ignore[method-assign]
     else:
         model.finished = type("Full", (list,), {"append": stop})()
     with pytest.raises(PowerCut):
-        plan = StagePlan(observer=observer)
-        fit(model, samples, config(), dev_samples=samples, folder=tmp_path, stages=plan)
+        fit(model, samples, config(), dev_samples=samples, folder=tmp_path, observer=observer)
     found = resumed(words, samples, config(), tmp_path)
-    assert found == whole(words, samples, config(), StagePlan())
+    assert found == whole(words, samples, config(), {})
 
 
 def test_ctrl_c_leaves_a_run_that_goes_on(words, samples, config, tmp_path):
@@ -117,7 +116,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(words, samples, config, tmp_path):
         fit(model, samples, settings, dev_samples=samples, folder=tmp_path)
     assert model.documents.weight.requires_grad is False
     found = resumed(words, samples, settings, tmp_path)
-    assert found == whole(words, samples, settings, StagePlan())
+    assert found == whole(words, samples, settings, {})
 
 
 def test_a_loss_that_is_not_finite_names_the_stage(words, samples, config, tmp_path):
@@ -163,7 +162,7 @@ def test_other_settings_do_not_resume(words, samples, config, tmp_path, where):
     with pytest.raises(PowerCut):
         model = staged(words, where, 4)
         fit(model, samples, config(**EVERY_STEP), dev_samples=samples, folder=tmp_path)
-    other = StagePlan({"queries": GuessConfig(noise=0.3)})
+    other = {"queries": GuessConfig(noise=0.3)}
     with pytest.raises(ConfigError, match="belongs to other settings or data; resume with the"):
         resumed(words, samples, config(**EVERY_STEP), tmp_path, other)
 
@@ -173,7 +172,7 @@ def test_the_whole_belongs_to_its_stages_even_when_their_folder_is_gone(
 ):
     fit(staged(words), samples, config(), dev_samples=samples, folder=tmp_path)
     shutil.rmtree(tmp_path / "stages")
-    other = StagePlan({"queries": GuessConfig(noise=0.3)})
+    other = {"queries": GuessConfig(noise=0.3)}
     with pytest.raises(ConfigError, match="belongs to other settings or data; resume with the"):
         resumed(words, samples, config(), tmp_path, other)
 

@@ -1,4 +1,4 @@
-"""The steps of bidirectional LSTMs on a CPU, one product for all texts that go on."""
+"""The steps of bidirectional LSTMs on a CPU: one matrix product per step for all texts."""
 
 from itertools import accumulate, pairwise
 from typing import Any
@@ -7,11 +7,23 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from matchwork.kernels.lstm import reference
+from matchwork.kernels.switch import kernel
 
+
+@kernel("lstm", plain=reference.states_of)
 def states_of(gates: Tensor, mask: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
-    """States, (stacks, batch, length, 2 units), from logits of (stacks, batch, length, 8 units).
+    """Return the states of all words; 0 at padding.
 
-    Both directions read each text up to where its mask ends; states are 0 at padding.
+    Args:
+        gates: Logits of the gates without the recurrent part, shape (stacks, batch, length,
+            8 units).
+        mask: True = real word, shape (batch, length); padding is at the end.
+        recurrent: Tensor, shape (stacks, 2, units, 4 units).
+        bias: Tensor, shape (stacks, 8 units).
+
+    Returns:
+        Tensor, shape (stacks, batch, length, 2 units).
     """
     states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
         gates, recurrent, bias, *_reading_order(mask, len(gates))

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from matchwork.errors import ConfigError
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
+from matchwork.kernels.switch import kernel
 from matchwork.registry import Registry
 
 AUTO = "auto"
@@ -70,8 +71,15 @@ _FASTEST = {"cpu": "native", "cuda": "triton"}
 _EVERYWHERE = "diagonal"
 
 
+def _plain_engine(name: str, device_type: str, dtype: torch.dtype) -> Engine:
+    """Return the nested loops, whichever engine is named."""
+    chosen = ENGINES["reference" if name == AUTO else name]
+    return chosen if chosen.module == "reference" else ENGINES["reference"]
+
+
+@kernel("spatial-gru", plain=_plain_engine)
 def choose_engine(name: str, device_type: str, dtype: torch.dtype) -> Engine:
-    """The engine called `name`, or with "auto" the fastest one that runs there."""
+    """Return the engine called `name`, or with "auto" the fastest one that runs there."""
     wanted = _FASTEST.get(device_type, _EVERYWHERE) if name == AUTO else name
     engine = ENGINES[wanted]
     reason = engine.supports(device_type, dtype)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from matchwork.kernels.small_linear import SPREAD, SmallLinear
+from matchwork.models.addax.small_linear import SPREAD, SmallLinear
 
 Reduction = Literal["sum", "mean"]
 

@@ -36,9 +36,9 @@ from matchwork.interact import (
     max_sim,
 )
 from matchwork.interact.precision import product_type
-from matchwork.kernels.small_linear import SmallLinear
 from matchwork.models.addax.hashing import Hashed, HashingDenoiser
 from matchwork.models.addax.mag_cell import MagCell, MagOutput
+from matchwork.models.addax.small_linear import SmallLinear
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 

@@ -1,15 +1,11 @@
 """Bidirectional LSTMs that may be handed their input already multiplied with its weights."""
 
 import math
-from functools import cache
-from importlib import import_module
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from matchwork.kernels.lstm import steps as lstm_steps
-from matchwork.kernels.lstm.fused import fused_states
+from matchwork.kernels.lstm import states_of, states_on_gpu
 
 
 class BiLSTM(nn.Module):
@@ -38,7 +34,7 @@ class BiLSTM(nn.Module):
         starts at the last word.
         """
         if vectors.is_cuda:  # there a step on its own costs more than all that is in it
-            return _states_on_gpu(vectors, mask, self.weight, self.recurrent, self.bias)
+            return states_on_gpu(vectors, mask, self.weight, self.recurrent, self.bias)
         return self.read(project_words(vectors, self.weight, mask), mask)
 
     def read(self, gates: Tensor, mask: Tensor, stacks: slice = slice(None)) -> Tensor:
@@ -48,7 +44,7 @@ class BiLSTM(nn.Module):
         """
         gates = gates.to(torch.promote_types(gates.dtype, torch.float32))
         weights = (part[stacks].to(gates.dtype) for part in (self.recurrent, self.bias))
-        return lstm_steps.states_of(gates, mask, *weights)
+        return states_of(gates, mask, *weights)
 
 
 def project(vectors: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -70,24 +66,3 @@ def project_words(
     made = project(vectors.flatten(1, 2)[:, None, words], weight, bias).squeeze(1)
     rows = made.new_zeros(len(made), mask.numel(), made.shape[-1]).index_copy_(1, words, made)
     return rows.view(*vectors.shape[:3], -1)
-
-
-def _states_on_gpu(
-    vectors: Tensor, mask: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor
-) -> Tensor:
-    """By our own kernels where they can: a launch for all steps, where cuDNN has some for each."""
-    kernels = _kernels()
-    if kernels is None or vectors.dtype == torch.float64 or recurrent.shape[2] > kernels.MAX_UNITS:
-        return fused_states(vectors, mask, weight, recurrent, bias)
-    gates = project(vectors, weight, bias).float()
-    states: Tensor = kernels.states_of(gates, mask, recurrent.float())
-    return states
-
-
-@cache
-def _kernels() -> Any:
-    """The module with the kernels; None without Triton."""
-    try:
-        return import_module("matchwork.kernels.lstm.triton")
-    except ImportError:
-        return None

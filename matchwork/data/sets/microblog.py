@@ -1,0 +1,102 @@
+"""TREC Microblog: a year of topics to test on, the other three years to train on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts, Options
+from matchwork.data.dataset import Split
+from matchwork.data.pairs import read_split
+from matchwork.data.partition import hold_out, part_of
+from matchwork.data.tables import need_table
+from matchwork.data.trec import read_qrels, read_run
+from matchwork.types import Qrels
+
+T = TypeVar("T")
+
+YEARS = ("2011", "2012", "2013", "2014")
+
+
+def microblog(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
+    """Read a year to test on (`2013`), or the other years to train on (`train-2013`, `dev-2013`).
+
+    15 % of the topics of the other years are dev.
+    """
+    read = cache(partial(_microblog_year, folder))
+    splits = {}
+    for name in names:
+        part, _, year = name.rpartition("-")
+        if not part:
+            splits[name] = read(year)
+            continue
+        others = _together([read(other) for other in YEARS if other != year])
+        dev = hold_out(others, 0.15)
+        splits[name] = part_of(
+            others, name, (query for query in others.queries if (query in dev) == (part == "dev"))
+        )
+    return splits
+
+
+def _microblog_year(folder: Path, year: str) -> Split:
+    """Read the first-stage ranking of a year with texts and scores, and all its judgements."""
+    split = read_split(need_table(folder, f"trec-{year}"), year)
+    qrels = read_qrels(folder / f"qrels.trec-{year}.txt")
+    # NIST marks spam with -2, which counts as not relevant here.
+    grades: Qrels = {
+        query_id: {id: max(grade, 0) for id, grade in judged.items()}
+        for query_id, judged in qrels.items()
+    }
+    run = read_run(folder / f"ql.trec-{year}.run.gz")
+    return replace(split, qrels=grades, runs={"QL": run})
+
+
+def _together(years: Sequence[Split]) -> Split:
+    """Merge years: topic numbers are unique across years, tweet ids stand for one text each."""
+    return Split(
+        "",
+        queries=_union(year.queries for year in years),
+        documents=_union(year.documents for year in years),
+        qrels=_union(year.qrels for year in years),
+        candidates=_union(year.candidates or {} for year in years),
+        runs={"QL": _union(year.runs["QL"] for year in years)},
+    )
+
+
+def _union(mappings: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    return dict(chain.from_iterable(mapping.items() for mapping in mappings))
+
+
+CATALOGUE.add(
+    "trec-microblog",
+    CatalogueEntry(
+        title="TREC Microblog 2011-2014: re-ranking 1,000 tweets a topic",
+        folder="trec_microblog",
+        read=microblog,
+        splits={
+            "2011": Counts(49, 60129, 2106, candidates=39780),
+            "2012": Counts(60, 73073, 3541, candidates=49879),
+            "2013": Counts(60, 71279, 4322, candidates=46192),
+            "2014": Counts(55, 57985, 6952, candidates=41579),
+            "train-2011": Counts(149, 172769, 12792, candidates=116898),
+            "dev-2011": Counts(26, 29568, 2121, candidates=20752),
+            "train-2012": Counts(139, 161476, 11385, candidates=107206),
+            "dev-2012": Counts(25, 27917, 2109, candidates=20345),
+            "train-2013": Counts(139, 162285, 10839, candidates=110552),
+            "dev-2013": Counts(25, 28902, 1803, candidates=20686),
+            "train-2014": Counts(144, 175881, 8160, candidates=115196),
+            "dev-2014": Counts(25, 28600, 1854, candidates=20655),
+        },
+        protocol="trec-eval",
+        measures=("AP", "P@30"),
+        runs=("QL",),
+        licence="Twitter's terms and TREC research use; the tweets must not be republished",
+        citation="Rao et al.: Bridging the gap between relevance and semantic matching, EMNLP 2019",
+        notes="A year is tested on; train and dev for it are the topics of the other three, 15 % "
+        "of them dev (our cut, by hash). Judgements are NIST's full qrels: AP divides by all "
+        "relevant tweets. The run QL is the query-likelihood ranking that found the tweets; nearly "
+        "all of its scores are tied, and only trec_eval's tie rule gives its published numbers.",
+    ),
+)

@@ -1,0 +1,49 @@
+"""PubMed: titles that search for their abstracts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts, Options
+from matchwork.data.collection import collection_split, read_texts
+from matchwork.data.dataset import Split
+from matchwork.data.tables import need_table
+from matchwork.data.trec import read_qrels
+
+
+def pubmed(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
+    """Read titles that search the abstracts of their own split, or of all three (`pool="full"`).
+
+    Training titles always search training abstracts only: nothing that is fitted on the training
+    split has seen a test text.
+    """
+    abstracts = read_texts(need_table(folder, "corpus"))
+    splits = {}
+    for name in names:
+        queries = read_texts(need_table(folder, f"queries.{name}"), "query")
+        qrels = read_qrels(folder / f"qrels.{name}.txt")
+        documents = abstracts
+        if name == "train" or options["pool"] != "full":
+            own = {document_id for judged in qrels.values() for document_id in judged}
+            documents = {id: text for id, text in abstracts.items() if id in own}
+        splits[name] = collection_split(name, queries, documents, qrels, source=folder)
+    return splits
+
+
+CATALOGUE.add(
+    "pubmed",
+    CatalogueEntry(
+        title="PubMed: 36,225 titles that search their abstracts",
+        folder="pubmed_title_abstract",
+        read=pubmed,
+        splits={
+            "train": Counts(28981, 28981, 28981),
+            "dev": Counts(3622, 3622, 3622),
+            "test": Counts(3622, 3622, 3622),
+        },
+        measures=("RR", "Success@1", "Success@10"),
+        options={"pool": ("test", "full")},
+        licence="mixed; abstracts stay with their publishers, research only",
+        notes="A stand-in for the 40,000 articles of the IASM paper, not a random sample. "
+        "pool=full ranks among all 36,225 abstracts, pool=test among those of the split.",
+    ),
+)

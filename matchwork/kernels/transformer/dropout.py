@@ -1,0 +1,32 @@
+"""Dropout that draws its random numbers four at a time.
+
+PyTorch draws one 32-bit number per value, one after the other, which on a CPU takes longer than
+the surrounding matrix products. Sixteen bits are enough: rates are exact to 1/65,536.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from matchwork.kernels.switch import kernel
+
+_LEVELS = 1 << 16
+
+
+def _plain(values: Tensor, rate: float) -> Tensor:
+    return functional.dropout(values, rate)
+
+
+@kernel("dropout", plain=_plain)
+def dropout(values: Tensor, rate: float) -> Tensor:
+    """Return `values` with about a share `rate` of them set to 0 and the others scaled up.
+
+    Reproducible with `torch.manual_seed`, like PyTorch's dropout, but with other draws.
+    """
+    threshold = round(rate * _LEVELS)
+    if not 0 < threshold < _LEVELS:
+        return functional.dropout(values, rate)
+    draws = torch.empty(-(-values.numel() // 4), dtype=torch.int64, device=values.device)
+    levels = draws.random_(-(1 << 63), None).view(torch.int16)[: values.numel()]
+    keep = levels.ge_(threshold - _LEVELS // 2).view(values.shape).to(values.dtype)
+    return values * keep.mul_(_LEVELS / (_LEVELS - threshold))

@@ -1,0 +1,93 @@
+"""The vectors of a transformer's last layer: by hand where possible, else in few passes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from matchwork.kernels.switch import kernel
+from matchwork.kernels.transformer import ragged_forward
+from matchwork.kernels.transformer.by_length import in_passes
+
+# Multiplications that take as long as starting one more pass, or one more span (ragged_forward).
+_PASS_WORK, _SPAN_WORK = {"cpu": 3e8, "gpu": 3e11}, 5e7
+
+# Padding changes the vectors of these (convolutions, Fourier transforms, landmarks, hashes), so
+# they only see rows of equal length together.
+_PADDING_SENSITIVE = ("convbert", "fnet", "mobilebert", "nystromformer", "yoso")
+
+
+def _plain(
+    network: Any,
+    ids: Tensor,
+    mask: Tensor,
+    options: Mapping[str, Tensor],
+    layer_weights: int,
+    first: bool = False,
+) -> Tensor:
+    """Call the network on all rows at once, or by length if it needs that."""
+    if network.config.model_type in _PADDING_SENSITIVE:
+        return _in_passes(network, ids, mask, options, min_saving=0)
+    return _call(network, ids, _readable(mask), options)
+
+
+@kernel("transformer", plain=_plain)
+def last_hidden_state(
+    network: Any,
+    ids: Tensor,
+    mask: Tensor,
+    options: Mapping[str, Tensor],
+    layer_weights: int,
+    first: bool = False,
+) -> Tensor:
+    """Return the vectors after the last layer; those of padding are arbitrary.
+
+    Args:
+        network: An encoder of the transformers library.
+        ids: Token ids, shape (batch, tokens).
+        mask: True = real token, shape (batch, tokens). The first token is always read.
+        options: Further inputs of shape (batch, tokens), such as `token_type_ids`.
+        layer_weights: Number of weights in all layers, which says what a token costs.
+        first: Only the vector of the first token is needed.
+
+    Returns:
+        Tensor, shape (batch, tokens, dim) with at most as many tokens as `ids`; with `first`
+        it may have only one.
+    """
+    if ragged_forward.can_run(network):
+        saving = _worth(_SPAN_WORK, layer_weights)
+        return ragged_forward.run(network, ids, _readable(mask), first, saving, **options)
+    device = "cpu" if network.device.type == "cpu" else "gpu"
+    sensitive = network.config.model_type in _PADDING_SENSITIVE
+    saving = 0 if sensitive else _worth(_PASS_WORK[device], layer_weights)
+    return _in_passes(network, ids, mask, options, saving)
+
+
+def _in_passes(
+    network: Any, ids: Tensor, mask: Tensor, options: Mapping[str, Tensor], min_saving: int
+) -> Tensor:
+    readable = _readable(mask)
+
+    def run(rows: Tensor, longest: int) -> Tensor:
+        chosen = {name: values[rows, :longest] for name, values in options.items()}
+        return _call(network, ids[rows, :longest], readable[rows, :longest], chosen)
+
+    return in_passes(run, mask.sum(dim=1), min_saving)
+
+
+def _call(network: Any, ids: Tensor, mask: Tensor, options: Mapping[str, Tensor]) -> Tensor:
+    output = network(input_ids=ids, attention_mask=mask.long(), **options)
+    vectors: Tensor = output.last_hidden_state
+    return vectors
+
+
+def _readable(mask: Tensor) -> Tensor:
+    """Unmask every row's first token: attention over no token at all is NaN."""
+    mask = mask.clone()
+    mask[:, 0] = True
+    return mask
+
+
+def _worth(multiplications: float, layer_weights: int) -> int:
+    """Return the number of tokens that cost as many multiplications in all layers."""
+    return round(multiplications / max(1, layer_weights))

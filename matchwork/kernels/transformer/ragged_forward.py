@@ -1,0 +1,259 @@
+"""BERT and its relatives computed by hand on a CPU, with little computation on padding.
+
+Rows of similar length form a span. Layers see the tokens of all spans as one long list, and only
+attention runs span by span, so that little of padding is computed. Where only the first vector
+of a text is needed, the last layer computes no other. The weights are the network's own.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from matchwork.kernels.linear import apply
+from matchwork.kernels.transformer.by_length import pass_ends
+from matchwork.kernels.transformer.dropout import dropout
+
+
+class Block(NamedTuple):
+    """The parts of one layer under names that do not depend on the architecture."""
+
+    query: nn.Module
+    key: nn.Module
+    value: nn.Module
+    attention_dropout: nn.Module
+    mix: nn.Module
+    mix_dropout: nn.Module | None
+    attention_norm: nn.Module
+    widen: nn.Module
+    activation: Callable[[Tensor], Tensor]
+    narrow: nn.Module
+    narrow_dropout: nn.Module
+    norm: nn.Module
+
+
+class Span(NamedTuple):
+    """Rows of similar length, padded to `width` tokens.
+
+    `bias` is a bool mask of what attention may see or a float bias added to its logits, shape
+    (rows or 1, heads or 1, 1 or width, width); None without padding and position bias.
+    """
+
+    rows: int
+    width: int
+    bias: Tensor | None
+
+
+def can_run(network: Any) -> bool:
+    """Return whether `run` supports the network: a known architecture, unmodified, on a CPU."""
+    config = network.config
+    return (
+        config.model_type in _BLOCKS
+        and network.device.type == "cpu"
+        and not getattr(config, "is_decoder", False)
+        and not getattr(config, "pruned_heads", None)
+        and getattr(config, "position_embedding_type", None) in (None, "absolute")
+        and not (network.training and network.is_gradient_checkpointing)
+        and not any(map(_is_modified, network.modules()))
+    )
+
+
+def _is_modified(part: nn.Module) -> bool:
+    """Return whether the module has hooks or a replaced `forward`."""
+    before = part._forward_pre_hooks or part._backward_pre_hooks
+    return bool(before or part._forward_hooks or part._backward_hooks or "forward" in vars(part))
+
+
+def run(
+    network: Any,
+    ids: Tensor,
+    mask: Tensor,
+    first: bool = False,
+    min_saving: int = 1,
+    **options: Tensor,
+) -> Tensor:
+    """Return the vectors after the last layer; those of padding are arbitrary.
+
+    Args:
+        network: A network that `can_run` accepts.
+        ids: Token ids, shape (batch, tokens).
+        mask: True = real token, shape (batch, tokens); every row has at least one.
+        first: Compute the vector of the first token only.
+        min_saving: Tokens of padding that each further span must save.
+        options: Further inputs of the embeddings, shape (batch, tokens).
+
+    Returns:
+        Tensor, shape (batch, tokens, dim), or (batch, 1, dim) with `first`.
+    """
+    lengths, order = mask.sum(dim=1).sort(stable=True)
+    sorted_options = {name: values[order] for name, values in options.items()}
+    padded: Tensor = network.embeddings(input_ids=ids[order], **sorted_options)
+    spans = _spans(_position_bias(network, padded), mask[order], lengths.tolist(), min_saving)
+    rows = torch.split(padded, [span.rows for span in spans])
+    vectors = _as_list([part[:, : span.width] for part, span in zip(rows, spans, strict=True)])
+    heads, blocks = network.config.num_attention_heads, _BLOCKS[network.config.model_type](network)
+    for block in blocks[: -1 if first else None]:
+        vectors = _layer(block, vectors, vectors, spans, heads)
+    if first:
+        queries = torch.cat([part[:, 0] for part in _by_span(vectors, spans)])
+        for block in blocks[-1:]:
+            queries = _layer(block, vectors, queries, spans, heads)
+        return queries.unsqueeze(1)[order.argsort()]
+    width = spans[-1].width
+    parts = [
+        functional.pad(part, (0, 0, 0, width - part.shape[1])) for part in _by_span(vectors, spans)
+    ]
+    return torch.cat(parts)[order.argsort()]
+
+
+def _spans(
+    position_bias: Tensor | None, mask: Tensor, lengths: list[int], min_saving: int
+) -> list[Span]:
+    """Group rows, shortest first, into as many spans as pay off."""
+    return [
+        Span(
+            end - start,
+            lengths[end - 1],
+            _bias(position_bias, mask[start:end, : lengths[end - 1]]),
+        )
+        for start, end in pairwise([0, *pass_ends(lengths, min_saving)])
+    ]
+
+
+def _by_span(tokens: Tensor, spans: list[Span]) -> list[Tensor]:
+    """Cut the list of all tokens into tensors of shape (rows, tokens, dim)."""
+    parts = torch.split(tokens, [span.rows * span.width for span in spans])
+    return [part.view(span.rows, span.width, -1) for part, span in zip(parts, spans, strict=True)]
+
+
+def _as_list(parts: list[Tensor]) -> Tensor:
+    """Invert `_by_span`."""
+    flat = [part.flatten(0, 1) for part in parts]
+    return torch.cat(flat) if len(flat) > 1 else flat[0]
+
+
+def _layer(block: Block, vectors: Tensor, queries: Tensor, spans: list[Span], heads: int) -> Tensor:
+    """Apply one layer to `queries`: all tokens (`vectors` itself) or each row's first."""
+    query, key, value = (
+        apply(part, given)
+        for part, given in ((block.query, queries), (block.key, vectors), (block.value, vectors))
+    )
+    of_queries = spans if queries is vectors else [Span(span.rows, 1, None) for span in spans]
+    sides = (_by_span(query, of_queries), _by_span(key, spans), _by_span(value, spans))
+    attended = []
+    for span, *parts in zip(spans, *sides, strict=True):
+        q, k, v = (_by_head(part, heads) for part in parts)
+        span_output = _attend(q, k, v, span.bias, block.attention_dropout)
+        attended.append(span_output.transpose(1, 2).flatten(2))
+    mixed = _drop(apply(block.mix, _as_list(attended)), block.mix_dropout)
+    middle = block.attention_norm(mixed + queries)
+    wide = block.activation(apply(block.widen, middle))
+    narrow = _drop(apply(block.narrow, wide), block.narrow_dropout)
+    result: Tensor = block.norm(narrow + middle)
+    return result
+
+
+def _by_head(part: Tensor, heads: int) -> Tensor:
+    return part.view(*part.shape[:2], heads, -1).transpose(1, 2)
+
+
+def _attend(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, layer: nn.Module
+) -> Tensor:
+    """Scaled dot-product attention; PyTorch's is slow on a CPU in bfloat16 or with dropout."""
+    if bias is not None:
+        bias = bias[:, :, : query.shape[2]]
+        bias = bias if bias.dtype == torch.bool else bias.to(query.dtype)
+    if not _drops(layer) and query.dtype != torch.bfloat16:
+        return functional.scaled_dot_product_attention(query, key, value, bias)
+    scores = (query * query.shape[-1] ** -0.5) @ key.mT
+    if bias is not None and bias.dtype == torch.bool:
+        scores = scores.masked_fill_(~bias, -torch.inf)
+    elif bias is not None:
+        scores = scores + bias
+    return _drop(scores.softmax(dim=-1).to(value.dtype), layer) @ value
+
+
+def _drop(values: Tensor, layer: nn.Module | None) -> Tensor:
+    if layer is None or not _drops(layer):
+        return values
+    if type(layer) is nn.Dropout:
+        return dropout(values, layer.p)
+    other: Tensor = layer(values)
+    return other
+
+
+def _drops(layer: nn.Module) -> bool:
+    """Return whether a dropout layer changes its input."""
+    idle = isinstance(layer, nn.Identity) or not getattr(layer, "p", True)
+    return layer.training and not idle
+
+
+def _position_bias(network: Any, padded: Tensor) -> Tensor | None:
+    """Return MPNet's bias by distance of two tokens, shape (1, heads, tokens, tokens)."""
+    if network.config.model_type != "mpnet":
+        return None
+    bias: Tensor = network.encoder.compute_position_bias(padded[:1])
+    return bias
+
+
+def _bias(position_bias: Tensor | None, mask: Tensor) -> Tensor | None:
+    real = mask[:, None, None, :]
+    whole, longest = bool(mask.all()), mask.shape[1]
+    if position_bias is None:
+        return None if whole else real
+    position_bias = position_bias[:, :, :longest, :longest]
+    return position_bias if whole else position_bias.masked_fill(~real, -torch.inf)
+
+
+def _bert(network: Any) -> list[Block]:
+    return [
+        Block(
+            *(layer.attention.self.query, layer.attention.self.key, layer.attention.self.value),
+            *(layer.attention.self.dropout, layer.attention.output.dense),
+            *(layer.attention.output.dropout, layer.attention.output.LayerNorm),
+            *(layer.intermediate.dense, layer.intermediate.intermediate_act_fn),
+            *(layer.output.dense, layer.output.dropout, layer.output.LayerNorm),
+        )
+        for layer in network.encoder.layer
+    ]
+
+
+def _mpnet(network: Any) -> list[Block]:
+    return [
+        Block(
+            *(layer.attention.attn.q, layer.attention.attn.k, layer.attention.attn.v),
+            *(layer.attention.attn.dropout, layer.attention.attn.o),
+            *(layer.attention.dropout, layer.attention.LayerNorm),
+            *(layer.intermediate.dense, layer.intermediate.intermediate_act_fn),
+            *(layer.output.dense, layer.output.dropout, layer.output.LayerNorm),
+        )
+        for layer in network.encoder.layer
+    ]
+
+
+def _distilbert(network: Any) -> list[Block]:
+    return [
+        Block(
+            *(layer.attention.q_lin, layer.attention.k_lin, layer.attention.v_lin),
+            *(layer.attention.dropout, layer.attention.out_lin),
+            None,
+            layer.sa_layer_norm,
+            *(layer.ffn.lin1, layer.ffn.activation, layer.ffn.lin2, layer.ffn.dropout),
+            layer.output_layer_norm,
+        )
+        for layer in network.transformer.layer
+    ]
+
+
+_BLOCKS: dict[str, Callable[[Any], list[Block]]] = {
+    "bert": _bert,
+    "camembert": _bert,
+    "distilbert": _distilbert,
+    "mpnet": _mpnet,
+    "roberta": _bert,
+    "xlm-roberta": _bert,
+}

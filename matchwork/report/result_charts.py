@@ -1,0 +1,155 @@
+"""Charts of results: training curves, systems with intervals, wins and losses, calibration."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from matchwork.errors import DataError
+from matchwork.report.drawing import INK
+from matchwork.report.highlight import NEGATIVE, POSITIVE
+
+if TYPE_CHECKING:
+    from matchwork.evaluate import Reliability
+    from matchwork.report.drawing import Chart
+
+
+class Bar(NamedTuple):
+    """The value of a system, with its confidence interval."""
+
+    system: str
+    value: float
+    low: float
+    high: float
+
+
+def curve(
+    history: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, by: str = "epoch"
+) -> "Chart":
+    """Draw training curves, one panel per column.
+
+    Args:
+        history: Rows as training logs them, or as `csv.DictReader` reads them. Empty cells are
+            left out, several rows of one epoch are averaged.
+        columns: Columns to draw; all numeric ones by default.
+        by: Column of the x axis.
+
+    Raises:
+        DataError: The history has no such numbers.
+    """
+    import altair as alt
+
+    points = _points(history, by)
+    names = list(points) if columns is None else list(columns)
+    if not names:
+        raise DataError(f"the history has no numbers by {by!r}; nothing to draw")
+    for name in names:
+        if name not in points:
+            raise DataError(f"the history has no {name!r} by {by!r}; it has {', '.join(points)}")
+    panels = []
+    for name in names:
+        values = [{by: x, "value": sum(ys) / len(ys)} for x, ys in sorted(points[name].items())]
+        panels.append(
+            alt.Chart(alt.InlineData(values=values))
+            .mark_line(color=POSITIVE, point=alt.OverlayMarkDef(color=POSITIVE))
+            .encode(
+                x=alt.X(f"{by}:Q", axis=alt.Axis(tickMinStep=1, grid=False)),
+                y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
+            )
+            .properties(width=300, height=180, title=name.replace("_", " "))
+        )
+    return alt.hconcat(*panels, spacing=32)
+
+
+def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> "Chart":
+    """Draw a bar per system in the order given, with its interval and value.
+
+    Args:
+        rows: The bars.
+        measure: Title of the x axis.
+    """
+    import altair as alt
+
+    bars = [bar._asdict() | {"label": f"{bar.value:.4f}"} for bar in rows]
+    base = alt.Chart(alt.InlineData(values=bars)).encode(y=alt.Y("system:N", sort=None, title=None))
+    value = alt.X("value:Q", title=measure)
+    return alt.layer(
+        base.mark_bar(color=POSITIVE, opacity=0.55, size=18).encode(x=value),
+        base.mark_rule(color=INK, size=2).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_text(align="left", dx=8, color=INK).encode(x=alt.X("high:Q"), text="label:N"),
+    ).properties(width=460, height=alt.Step(34))
+
+
+def wins_losses(differences: Iterable[float], measure: str = "") -> "Chart":
+    """Draw the difference of every query to the baseline, largest gain first.
+
+    Args:
+        differences: One per query; the title counts those of 0.
+        measure: What they are differences of.
+    """
+    import altair as alt
+
+    changes = sorted(map(float, differences), reverse=True)
+    gains = [change for change in changes if change > 0]
+    losses = [change for change in changes if change < 0]
+    ties = len(changes) - len(gains) - len(losses)
+    panels = []
+    for part, start, colour in ((gains, 0, POSITIVE), (losses, len(gains), NEGATIVE)):
+        # The last value twice: a step needs an end.
+        heights = enumerate([*part, *part[-1:]], start)
+        steps = [{"query": position, "change": change} for position, change in heights]
+        panels.append(
+            alt.Chart(alt.InlineData(values=steps))
+            .mark_area(interpolate="step-after", color=colour, opacity=0.8)
+            .encode(
+                x=alt.X("query:Q", title="queries, largest gain first", axis=alt.Axis(grid=False)),
+                y=alt.Y("change:Q", title=f"change in {measure}" if measure else "change"),
+            )
+        )
+    title = f"{len(gains):,} queries better, {len(losses):,} worse, {ties:,} equal"
+    return alt.layer(*panels).properties(width=520, height=200, title=title)
+
+
+def reliability_chart(reliability: "Reliability") -> "Chart":
+    """Draw predicted probabilities against observed shares of matches (a reliability diagram)."""
+    import altair as alt
+
+    rows = [each._asdict() for each in reliability.bins]
+    top = max(max(each.probability, each.matched) for each in reliability.bins)
+    top = min(1.0, math.ceil(max(top, 0.05) * 20) / 20)  # matches may be rare
+    ends = [{"probability": end, "matched": end} for end in (0.0, top)]
+    scale, axis = alt.Scale(domain=[0, top], nice=False), alt.Axis(tickCount=5)
+    x = alt.X("probability:Q", title="probability said", scale=scale, axis=axis)
+    y = alt.Y("matched:Q", title="share that matched", scale=scale, axis=axis)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
+    tooltip = [alt.Tooltip(f"{name}:Q", format=".4~f") for name in ("probability", "matched")]
+    diagonal = alt.Chart(alt.InlineData(values=ends)).mark_line(
+        color=INK, strokeDash=[4, 3], strokeWidth=1, opacity=0.6
+    )
+    return alt.layer(
+        diagonal.encode(x=x, y=y),
+        base.mark_line(color=POSITIVE),
+        base.mark_point(color=POSITIVE, filled=True, opacity=1, size=60).encode(
+            tooltip=[*tooltip, "pairs:Q"]
+        ),
+    ).properties(width=260, height=260)
+
+
+def _points(history: Iterable[Mapping[str, Any]], by: str) -> dict[str, dict[float, list[float]]]:
+    """Return column -> epoch -> its values."""
+    points: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in history:
+        position = _number(row.get(by))
+        for name, cell in row.items():
+            value = _number(cell)
+            if position is not None and value is not None and name not in (by, "step"):
+                points[name][position].append(value)
+    return points
+
+
+def _number(cell: object) -> float | None:
+    try:
+        value = float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return value if abs(value) < float("inf") else None

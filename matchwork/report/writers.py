@@ -1,0 +1,81 @@
+"""Files in the format that their suffix names."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from matchwork.errors import ConfigError
+from matchwork.files import write_beside, write_json, write_text
+from matchwork.report.drawing import to_png, to_svg, to_vega_lite
+from matchwork.report.page import Section, write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matchwork.report.drawing import Chart
+
+
+class Exportable(Protocol):
+    """Something that can be data, a page and a picture; each is made only when it is written."""
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        ...
+
+    def sections(self) -> "Iterable[Section]":
+        """Return the parts of the page."""
+        ...
+
+    def picture(self) -> "Chart":
+        """Return everything on one sheet."""
+        ...
+
+
+def write(content: Exportable, path: str | Path) -> None:
+    """Write `content` in the format that the suffix of `path` names, all of it or nothing.
+
+    Args:
+        content: What to write.
+        path: A file ending in `.json`, `.html`, `.png`, `.svg` or `.vl.json` (Vega-Lite).
+
+    Raises:
+        ConfigError: No format has this suffix.
+    """
+    writer_for(path)(content, Path(path))
+
+
+def writer_for(path: str | Path) -> Callable[[Exportable, Path], None]:
+    """Return the writer for the suffix of `path`; call it early to refuse a wrong name.
+
+    Raises:
+        ConfigError: No format has this suffix.
+    """
+    path = Path(path)
+    for suffix, writer in _WRITERS.items():
+        if path.name.lower().endswith(suffix):
+            return writer
+    raise ConfigError(
+        f"cannot tell how to write {path.name!r}: no format for suffix {path.suffix!r}; "
+        f"use {', '.join(_WRITERS)}"
+    )
+
+
+def _write_png(content: Exportable, path: Path) -> None:
+    drawing = to_png(content.picture())
+    with write_beside(path, "wb") as stream:
+        stream.write(drawing)
+
+
+_WRITERS: Mapping[str, Callable[[Exportable, Path], None]] = {
+    ".vl.json": lambda content, path: write_json(path, to_vega_lite(content.picture())),
+    ".json": lambda content, path: write_json(path, content.to_dict()),
+    ".html": lambda content, path: write_report(path, content.title, content.sections()),
+    ".png": _write_png,
+    ".svg": lambda content, path: write_text(path, to_svg(content.picture())),
+}
+"""Suffix -> writer; `.vl.json` stands before the suffix that it ends in."""
