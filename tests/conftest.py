@@ -13,7 +13,7 @@ from tiny_transformers import save_transformer, tiny_encoder
 
 from matchwork.encode import Encoder, WordEmbedding
 from matchwork.matcher import Matcher
-from matchwork.models import MODELS, MatchModel
+from matchwork.models import MODELS, MatchModel, Model
 from matchwork.text import WordTokenizer
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=60)
@@ -63,14 +63,14 @@ def tokenizer() -> WordTokenizer:
 
 
 @pytest.fixture
-def tiny_model(tokenizer: WordTokenizer) -> Callable[..., MatchModel]:
+def tiny_model(tokenizer: WordTokenizer) -> Callable[..., Model]:
     """Any registered model on small trainable vectors: `tiny_model(name, seed=0, **config)`."""
 
-    def make(name: str, seed: int = 0, dim: int = 8, **config: Any) -> MatchModel:
+    def make(name: str, seed: int = 0, dim: int = 8, **config: Any) -> Model:
         torch.manual_seed(seed)
         entry = MODELS[name]
         encoder: Encoder
-        if entry.config({}).encodes_apart:
+        if issubclass(entry.model, MatchModel):
             encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=dim, trainable=True)
         else:  # words can only see each other in a transformer
             encoder = tiny_encoder(tokenizer.vocab_size, dim)
@@ -81,7 +81,7 @@ def tiny_model(tokenizer: WordTokenizer) -> Callable[..., MatchModel]:
 
 @pytest.fixture
 def tiny_matcher(
-    tokenizer: WordTokenizer, tiny_model: Callable[..., MatchModel]
+    tokenizer: WordTokenizer, tiny_model: Callable[..., Model]
 ) -> Callable[..., Matcher]:
     """The same with its tokenizer: `tiny_matcher(name, seed=0, **config)`."""
 

@@ -38,16 +38,17 @@ def models(
 
 
 def _describe(name: str, entry: "ModelEntry") -> dict[str, Any]:
+    from matchwork.models import StagedConfig
     from matchwork.train.config import TrainConfig
 
+    config = entry.config({})
+    stages = config.stage_configs if isinstance(config, StagedConfig) else {}
     return {
         "name": name,
         "title": _first_line(sys.modules[entry.model.__module__].__doc__),
         "description": _first_line(entry.model.__doc__),
         "settings": _settings(entry.model.Config, entry.preset),
-        "stages": {
-            stage: _settings(config, {}) for stage, config in entry.config({}).stage_configs.items()
-        },
+        "stages": {stage: _settings(settings, {}) for stage, settings in stages.items()},
         "training": _settings(TrainConfig, entry.model.training_defaults),
     }
 

@@ -1,15 +1,16 @@
 """The section [links] of a recipe: where external links between words come from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from matchwork.errors import ConfigError
 from matchwork.experiment.text_sections import TextSection, VectorsSection
 from matchwork.experiment.vector_files import find_links
-from matchwork.models.base import MODELS, ModelEntry
+from matchwork.models import MODELS
 from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
+from matchwork.models.iasm.word_links import UsesWordLinks
 from matchwork.text import Tokenizer, WordTokenizer
 
 
@@ -56,9 +57,10 @@ def model_with_links(
     """The model's settings, where `[links]` alone means `links = "max"`; both must agree."""
     entry = MODELS[name]
     mode = {**entry.preset, **table}.get("links")
-    if not _takes_links(entry):
+    if not issubclass(entry.model, UsesWordLinks):
         if links is not None:
-            known = ", ".join(each for each in MODELS if _takes_links(MODELS[each]))
+            usable = (each for each in MODELS if issubclass(MODELS[each].model, UsesWordLinks))
+            known = ", ".join(usable)
             raise ConfigError(
                 f"{where}: section [links]: {name} cannot use word links, leave the section out; "
                 f"models that can: {known}"
@@ -75,7 +77,3 @@ def model_with_links(
             'set model.links to "max" or "replace", or leave the section out'
         )
     return dict(table) if links is None else {"links": mode or "max", **table}
-
-
-def _takes_links(entry: ModelEntry) -> bool:
-    return any(field.name == "links" for field in fields(entry.model.Config))

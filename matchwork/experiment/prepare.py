@@ -19,9 +19,9 @@ from matchwork.experiment.data_sections import MAIN, DataSection
 from matchwork.experiment.encoders import make_encoder
 from matchwork.experiment.recipe import Recipe, check_measures
 from matchwork.matcher.matcher import Matcher, length_limits
-from matchwork.models import IASM, MODELS
+from matchwork.models import MODELS
 from matchwork.models.iasm.linked_words import LinkedWords
-from matchwork.models.iasm.word_links import WordLinks
+from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks
 from matchwork.models.iasm.wordnet import require_wordnet
 from matchwork.text import CorpusStatistics, Tokenizer, WordTokenizer
 from matchwork.train.samples import TrainingSet
@@ -72,7 +72,7 @@ class Prepared:
         model = entry.model(recipe.model, deepcopy(self.encoder))
         if self.links is not None:
             assert isinstance(self.tokenizer, WordTokenizer)  # else there were no links
-            assert isinstance(model, IASM)
+            assert isinstance(model, UsesWordLinks)  # see model_with_links
             model.link_words(WordLinks.from_words(self.links, self.tokenizer))
         return Matcher(
             self.tokenizer,

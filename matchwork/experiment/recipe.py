@@ -23,7 +23,7 @@ from matchwork.experiment.data_sections import (
 from matchwork.experiment.links import LinksSection, check_links, model_with_links
 from matchwork.experiment.overrides import parse_change, put, read_toml
 from matchwork.experiment.text_sections import TextSection, VectorsSection, check_vectors
-from matchwork.models import MODELS, ModelConfig, StageConfig
+from matchwork.models import MODELS, MatchModel, ModelConfig, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
 from matchwork.train.losses import require_class_loss
@@ -191,7 +191,7 @@ def _check_rates(recipe: Recipe, where: str) -> None:
 def _check_reading(recipe: Recipe, where: str) -> None:
     """What a model does with its texts decides how they may be framed and compared."""
     model = MODELS[recipe.model_name].model
-    apart = recipe.model.encodes_apart and not recipe.vectors.joint
+    apart = issubclass(model, MatchModel) and not recipe.vectors.joint
     require_apart(recipe.train, apart, f"{where}: train.")
     if not model.matches_tokens and recipe.vectors.frame == "token":
         raise ConfigError(

@@ -1,13 +1,13 @@
 """Pairs of fewer texts: a transformer reads each text once, not once for every pair."""
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 import torch
 
 from matchwork.encode import Encoded, TransformerEncoder
-from matchwork.models import MatchModel
+from matchwork.models import MatchModel, Model, bi_encoded
 from matchwork.text import batches_by_length
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 
@@ -16,9 +16,9 @@ Reader: TypeAlias = Callable[[Ids], Encoded]
 _KEPT_BYTES = 1 << 30  # of vectors that stay while batches pass by
 
 
-def reads_once(model: MatchModel) -> bool:
+def reads_once(model: Model) -> TypeGuard[MatchModel]:
     """Whether it is worth it: encoding is nearly all of the work, and knows no other text."""
-    return model.encodes_apart and isinstance(model.encoder, TransformerEncoder)
+    return bi_encoded(model) and isinstance(model.encoder, TransformerEncoder)
 
 
 def batches_by_document(

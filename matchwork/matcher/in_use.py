@@ -6,7 +6,7 @@ from threading import Lock
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from matchwork.models import MatchModel
+from matchwork.models import Model
 
 
 class _Use(NamedTuple):
@@ -15,11 +15,11 @@ class _Use(NamedTuple):
 
 
 _lock = Lock()
-_uses: WeakKeyDictionary[MatchModel, _Use] = WeakKeyDictionary()
+_uses: WeakKeyDictionary[Model, _Use] = WeakKeyDictionary()
 
 
 @contextmanager
-def in_use(model: MatchModel) -> Iterator[None]:
+def in_use(model: Model) -> Iterator[None]:
     """Switch dropout off for the first user of the model, and back with the last."""
     with _lock:
         use = _uses.get(model) or _Use(0, model.training)

@@ -8,6 +8,7 @@ import torch
 
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
+from matchwork.models import bi_encoded
 from matchwork.rank.ranking import as_documents, ranked
 from matchwork.text import batches_by_length
 from matchwork.text.batch import Ids
@@ -29,12 +30,13 @@ class DocumentIndex:
     def __init__(
         self, matcher: "Matcher", documents: Sequence[str | Document], max_bytes: int = MAX_BYTES
     ) -> None:
-        if not matcher.model.encodes_apart:
+        model = matcher.model
+        if not bi_encoded(model):
             raise ConfigError(
                 f"{matcher.name} reads a document together with its query, so none can be encoded "
                 "before; use rank, or a model that encodes them apart (bi-encoder, colbert)"
             )
-        self._matcher = matcher
+        self._matcher, self._model = matcher, model
         self._documents = as_documents(documents)
         self._parts: list[tuple[Ids, Encoded]] = []
         self.num_bytes = 0  # that the vectors take
@@ -44,8 +46,8 @@ class DocumentIndex:
         batches = batches_by_length(np.zeros_like(lengths), lengths, *matcher.batch_limits())
         with matcher.scoring():
             for batch in batches:
-                encoded = matcher.model.encode(tokens.gather(batch).to(matcher.device))
-                part = matcher.model.condense(encoded)
+                encoded = model.encode(tokens.gather(batch).to(matcher.device))
+                part = model.condense(encoded)
                 self.num_bytes += sum(tensor.nbytes for tensor in _tensors(part))
                 if self.num_bytes > max_bytes:
                     raise ConfigError(_too_large(len(lengths), max_bytes))
@@ -56,13 +58,13 @@ class DocumentIndex:
 
     def score(self, query: str) -> Scores:
         """One score per document, in the order they were given."""
-        matcher = self._matcher
+        matcher, model = self._matcher, self._model
         _, tokens = matcher.tokenize([query], matcher.max_query_length)
         if not self._parts:
             return np.empty(0)
         with matcher.scoring():
-            encoded = matcher.model.encode(tokens.gather(np.zeros(1, np.int64)).to(matcher.device))
-            parts = [matcher.model.match_all(encoded, part)[0] for _, part in self._parts]
+            encoded = model.encode(tokens.gather(np.zeros(1, np.int64)).to(matcher.device))
+            parts = [model.match_all(encoded, part)[0] for _, part in self._parts]
             found = torch.cat(parts).double().cpu().numpy()
         by_text = np.empty_like(found)
         by_text[np.concatenate([batch for batch, _ in self._parts])] = found
@@ -74,7 +76,7 @@ class DocumentIndex:
 
 
 def _tensors(text: Encoded) -> Iterator[torch.Tensor]:
-    for tensor in (text.vectors, text.mask, text.ids, text.frame):
+    for tensor in (text.vectors, text.mask, text.ids, text.special_vectors):
         if tensor is not None:
             yield tensor
 

@@ -2,7 +2,18 @@
 
 from matchwork.models.addax.model import ADDAX, AddaxConfig
 from matchwork.models.bag import BagMatcher, BagMatcherConfig
-from matchwork.models.base import MODELS, MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import (
+    MODELS,
+    FitsFeatureMeans,
+    MatchModel,
+    MatchOutput,
+    Model,
+    ModelConfig,
+    ModelEntry,
+    PairModel,
+    bi_encoded,
+    register,
+)
 from matchwork.models.bi_encoder import BiEncoder, BiEncoderConfig
 from matchwork.models.colbert import ColBERT, ColBERTConfig
 from matchwork.models.cross_encoder import CrossEncoder, CrossEncoderConfig
@@ -11,7 +22,7 @@ from matchwork.models.iam.model import IAM, IAMConfig
 from matchwork.models.iasm.model import IASM, IASMConfig
 from matchwork.models.knrm import KNRM, KNRMConfig
 from matchwork.models.match_srnn.model import MatchSRNN, MatchSRNNConfig
-from matchwork.models.stage import Stage, StageBatch, StageConfig, Texts
+from matchwork.models.stage import Stage, StageBatch, StageConfig, Staged, StagedConfig, Texts
 
 __all__ = [
     "ADDAX",
@@ -29,6 +40,7 @@ __all__ = [
     "ColBERTConfig",
     "CrossEncoder",
     "CrossEncoderConfig",
+    "FitsFeatureMeans",
     "HCANConfig",
     "IAMConfig",
     "IASMConfig",
@@ -37,10 +49,16 @@ __all__ = [
     "MatchOutput",
     "MatchSRNN",
     "MatchSRNNConfig",
+    "Model",
     "ModelConfig",
+    "ModelEntry",
+    "PairModel",
     "Stage",
     "StageBatch",
     "StageConfig",
+    "Staged",
+    "StagedConfig",
     "Texts",
+    "bi_encoded",
     "register",
 ]

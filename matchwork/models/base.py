@@ -1,66 +1,63 @@
-"""What every model is: `forward(batch) = match(encode(query), encode(document))`."""
+"""Bases of all models: `MatchModel` matches two encoded texts, `PairModel` reads both as one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
 from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
-from matchwork.interact import Evidence
-from matchwork.models.stage import Stage, StageConfig
+from matchwork.errors import ConfigError
+from matchwork.interact import Evidence, Side
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
+
+FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
+"""Training defaults of models that fine-tune a transformer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """Base of all model settings: frozen, complete, and the only source of defaults."""
+    """Base of all model settings: frozen, checked when made, and the only source of defaults."""
 
     @property
     def max_query_length(self) -> int | None:
-        """Most words of a query that the model can read; None: any number."""
+        """Maximum number of query tokens the model can read; None: no limit."""
         return None
 
     @property
     def max_document_length(self) -> int | None:
-        """The same of a document."""
+        """Maximum number of document tokens the model can read; None: no limit."""
         return None
 
     @property
     def num_classes(self) -> int:
-        """Classes that the model tells apart; of more than two, `MatchOutput.logits` speak."""
+        """Number of classes; with more than two, `MatchOutput.logits` are trained and read."""
         return 2
 
     @property
-    def encodes_apart(self) -> bool:
-        """Whether the model can match texts that were encoded without each other."""
-        return True
-
-    @property
     def aux(self) -> Literal["both", "positive"] | None:
-        """Whose `MatchOutput.penalty` training adds to the loss; None: the model has none.
+        """Pairs whose `MatchOutput.penalty` is added to the loss: all pairs or positive ones only.
 
-        That of "both" positive and negative pairs, or of the "positive" ones alone.
+        None: the model computes no penalty.
         """
         return None
-
-    @property
-    def stage_configs(self) -> Mapping[str, type[StageConfig]]:
-        """Settings of each stage that is trained before the whole, by its name, in order."""
-        return {}
 
 
 @dataclass(frozen=True, slots=True)
 class MatchOutput:
-    """Scores, shape (batch,), higher is better; and the tables the model computed anyway.
+    """What a model returns for a batch of pairs.
 
-    Where the model tells classes apart, `logits`, shape (batch, classes), are what their softmax
-    is made of. Where it has parts, `parts` are the scores that each of them gives, by its name,
-    the features of all others held at their mean; "neither" is the score with all of them held.
-    `penalty`, shape (batch,), is what training makes small beside the loss over the scores.
+    Attributes:
+        scores: Shape (batch,); higher is better.
+        evidence: Tables and word weights behind the scores, by name; computed on first access
+            where that takes work.
+        logits: Shape (batch, classes); None for models without a classifier.
+        parts: For models with several parts, the scores (batch,) of each part alone, with the
+            features of all others held at their mean; "neither" holds all of them.
+        penalty: Shape (batch,); an auxiliary loss that training adds (see `ModelConfig.aux`).
     """
 
     scores: Tensor
@@ -70,31 +67,61 @@ class MatchOutput:
     penalty: Tensor | None = None
 
 
-FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
-"""How transformers are tuned, whatever stands on them."""
-
-
 @runtime_checkable
 class PartlyFrozen(Protocol):
-    """A module of which training never changes every entry, such as a table of fixed vectors."""
+    """A module with state that training never changes, such as a table of fixed vectors."""
 
     def frozen_names(self) -> set[str]:
-        """Names of the entries of its state that stay as they are."""
+        """Names of the state's frozen entries."""
         ...
 
 
-class MatchModel(nn.Module, ABC):
-    """Two encoded texts in, one score out. Subclass this, never another model.
+class FittedTables(nn.Module):
+    """Base of modules whose buffers are fitted to data, not trained.
 
-    A subclass is one file: a `Config`, `match`, and a `register` line. `training_defaults` holds
-    the paper's training settings where they differ from `matchwork.train.TrainConfig`.
-    One whose settings do not encode texts apart has its own `forward` in place of `encode` and
-    `match`. `matches_tokens` is False where [CLS] has a part of its own and cannot be one token
-    among others.
+    The buffers are empty until they are fitted or loaded; loading resizes them.
+    """
+
+    def frozen_names(self) -> set[str]:
+        """All buffers."""
+        return set(dict(self.named_buffers(recurse=False)))
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *arguments: Any
+    ) -> None:
+        for name in self.frozen_names():
+            if (saved := state_dict.get(prefix + name)) is not None:
+                setattr(self, name, getattr(self, name).new_empty(saved.shape))
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
+
+
+@runtime_checkable
+class FitsFeatureMeans(Protocol):
+    """A model that needs the mean of its features over training pairs, to show parts alone."""
+
+    def fit_feature_means(self, pairs: Iterable[PairBatch]) -> None:
+        """Average features over these pairs; called once, after training."""
+        ...
+
+
+class Model(nn.Module, ABC):
+    """Common base: a batch of tokenised pairs in, `MatchOutput` out.
+
+    Subclass `MatchModel` or `PairModel`, never another model. A model is one file with a config,
+    a class and a `register` line; it may live in any package.
+
+    Attributes:
+        Config: Dataclass of the model's settings.
+        training_defaults: Training settings of the paper that differ from `TrainConfig`.
+        evidence_titles: Titles of the entries of `MatchOutput.evidence`. A `{}` in a name stands
+            for a number, which fills the `{}` of the title, or its `{layer}` ("the third layer").
+        matches_tokens: False for models that use the vector of [CLS] by itself, so that it cannot
+            be one of the matched tokens (`vectors.frame = "token"`).
     """
 
     Config: ClassVar[type[ModelConfig]]
     training_defaults: ClassVar[Mapping[str, Any]] = {}
+    evidence_titles: ClassVar[Mapping[str, str]] = {}
     matches_tokens: ClassVar[bool] = True
 
     def __init__(self, config: ModelConfig, encoder: Encoder) -> None:
@@ -102,106 +129,134 @@ class MatchModel(nn.Module, ABC):
         self.config = config
         self.encoder = encoder
 
-    @property
-    def encodes_apart(self) -> bool:
-        """Whether each text is encoded without the other, so that it can be done beforehand."""
-        return self.config.encodes_apart and not self.encoder.joint
-
-    @property
-    def pair_room(self) -> int | None:
-        """Most tokens of a query and its document together that are read; None: any number."""
-        return None if self.encodes_apart else self.encoder.pair_room
-
-    def frozen_names(self) -> set[str]:
-        """Entries of the state that training never changes, so a checkpoint can skip them."""
-        return {
-            f"{place}.{name}"
-            for place, part in self.named_modules()
-            if part is not self and isinstance(part, PartlyFrozen)
-            for name in part.frozen_names()
-        }
-
-    def stages(self) -> Sequence[Stage]:
-        """Parts that are trained before the whole, in order, those of `config.stage_configs`."""
-        return ()
-
-    def after_stages(self) -> None:
-        """Begin the training of the whole with what the stages have learnt; most have none."""
-
-    def read_corpus(self, texts: Sequence[TokenTable]) -> None:
-        """Learn from the training texts how common phrases are; most models do not ask.
-
-        Called once, before training; what is learnt is saved with the weights.
-        """
-
-    def read_pairs(self, pairs: Iterable[PairBatch]) -> None:
-        """Learn from training pairs what features are like on average; most models do not ask.
-
-        Called once, after training; what is learnt is saved with the weights.
-        """
-
-    def encode(self, sequences: Sequences) -> Encoded:
-        """Token ids to vectors, of texts by themselves."""
-        return self.prepare(self.encoder(sequences), sequences)
-
-    def encode_pairs(self, batch: PairBatch) -> tuple[Encoded, Encoded]:
-        """Both sides, each by itself or, with an encoder that is `joint`, in sight of the other."""
-        if not self.encoder.joint:
-            return self.encode(batch.query), self.encode(batch.document)
-        joined = self.encoder.join(batch.query, batch.document)
-        query = self.prepare(joined.query, batch.query)
-        return query, self.prepare(joined.document, batch.document)
-
-    def prepare(self, text: Encoded, sequences: Sequences) -> Encoded:
-        """What `match` wants of a text beside its vectors, or in their place; most want nothing."""
-        return text
-
     @abstractmethod
-    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Row i of `query` against row i of `document`."""
-
     def forward(self, batch: PairBatch) -> MatchOutput:
-        """Encode both sides and match them."""
-        return self.match(*self.encode_pairs(batch))
+        """Score row i of the queries against row i of the documents."""
 
     def scores(self, batch: PairBatch) -> Tensor:
-        """Those of `forward` where nothing else of it is asked for, which may take less work."""
+        """Return scores only, shape (batch,); override where that saves work."""
         output: MatchOutput = self(batch)
         return output.scores
 
+    @property
+    def pair_room(self) -> int | None:
+        """Maximum number of tokens of both texts together; None: no limit."""
+        return None if bi_encoded(self) else self.encoder.max_pair_tokens
+
+    def frozen_names(self) -> set[str]:
+        """Names of the state's entries that training never changes; checkpoints leave them out."""
+        return {
+            f"{path}.{name}"
+            for path, module in self.named_modules()
+            if module is not self and isinstance(module, PartlyFrozen)
+            for name in module.frozen_names()
+        }
+
+    def fit_corpus(self, texts: Sequence[TokenTable]) -> None:
+        """Count words or phrases of the training texts; called once, before training.
+
+        What is counted must be saved with the weights. Most models count nothing.
+        """
+
+
+class PairModel(Model):
+    """A model that reads both texts as one sequence; subclasses implement `forward`.
+
+    Documents cannot be encoded before their query is known: there are no in-batch negatives and
+    no document index.
+    """
+
+
+class MatchModel(Model):
+    """A model that matches two encoded texts; subclasses implement `match`.
+
+    With an encoder that reads one text at a time, documents can be encoded in advance (see
+    `bi_encoded`). With one that reads both texts as one (`encoder.cross_encode`) they cannot.
+    """
+
+    @abstractmethod
+    def match(self, query: Encoded, document: Encoded) -> MatchOutput:
+        """Score row i of `query` against row i of `document`."""
+
+    def encode(self, sequences: Sequences) -> Encoded:
+        """Encode texts one by one."""
+        return self.post_encode(self.encoder(sequences), sequences)
+
+    def encode_pairs(self, batch: PairBatch) -> tuple[Encoded, Encoded]:
+        """Encode queries and documents: separately or, with a joint encoder, as one text."""
+        if not self.encoder.cross_encode:
+            return self.encode(batch.query), self.encode(batch.document)
+        joined = self.encoder.encode_pair(batch.query, batch.document)
+        query = self.post_encode(joined.query, batch.query)
+        return query, self.post_encode(joined.document, batch.document)
+
+    def post_encode(self, text: Encoded, sequences: Sequences) -> Encoded:
+        """Add to, or replace, what the encoder returned; the default returns it as it is."""
+        return text
+
+    def forward(self, batch: PairBatch) -> MatchOutput:
+        """Encode both texts and match them."""
+        return self.match(*self.encode_pairs(batch))
+
     def condense(self, text: Encoded) -> Encoded:
-        """As little of an encoded text as `match` needs, for those who keep many."""
+        """Reduce an encoded text to what `match` needs, to store many of them."""
         return text
 
     def match_all(self, query: Encoded, document: Encoded) -> Tensor:
-        """Scores of every query with every document, shape (queries, documents).
+        """Score every query against every document, shape (queries, documents).
 
-        Used by in-batch negatives; models whose score factorises override it.
+        Used for in-batch negatives and document indexes. Override it if the score factorises.
         """
         pairs = self.match(query.repeat_each(len(document)), document.tile(len(query)))
         return pairs.scores.view(len(query), len(document))
 
 
+def bi_encoded(model: Model) -> TypeGuard[MatchModel]:
+    """Return whether the model encodes each text without the other, so that it can be stored."""
+    return isinstance(model, MatchModel) and not model.encoder.cross_encode
+
+
+def trim_padding(text: Encoded, length: int, side: Side) -> Encoded:
+    """Cut padding past `length`, the most tokens that the model was made for.
+
+    Raises:
+        ConfigError: A text has more tokens than that.
+    """
+    if text.mask.shape[1] <= length:
+        return text
+    if bool(text.mask[:, length:].any()):
+        raise ConfigError(
+            f"a {side} has {int(text.mask.sum(1).max())} tokens, but this model was made with "
+            f"{side}_length = {length}; cut texts (max_{side}_length) or make it longer"
+        )
+    return text.cut(length)
+
+
 @dataclass(frozen=True)
 class ModelEntry:
-    """A registered name: a class and the settings that the name stands for."""
+    """A registered name: a model class and the settings that the name presets."""
 
-    model: type[MatchModel]
+    model: type[Model]
     preset: Mapping[str, Any]
 
     def config(self, values: Mapping[str, Any], where: str = "model") -> ModelConfig:
-        """Settings from a plain table on top of the preset."""
+        """Build settings from a plain table on top of the preset.
+
+        Args:
+            values: Settings by name.
+            where: Names the table in error messages.
+        """
         return build(self.model.Config, {**self.preset, **values}, where)
 
 
 MODELS: Registry[ModelEntry] = Registry("model")
-Model = TypeVar("Model", bound=type[MatchModel])
+ModelClass = TypeVar("ModelClass", bound=type[Model])
 
 
-def register(name: str, **preset: Any) -> Callable[[Model], Model]:
-    """Class decorator: `name` in recipes and on the command line means class + preset."""
+def register(name: str, **preset: Any) -> Callable[[ModelClass], ModelClass]:
+    """Return a class decorator that registers a model under `name` with preset settings."""
 
-    def enter(model: Model) -> Model:
+    def enter(model: ModelClass) -> ModelClass:
         MODELS.add(name, ModelEntry(model, preset))
         return model
 

@@ -76,11 +76,11 @@ class BiEncoder(MatchModel):
         return vector / row_lengths(vector).clamp_min(EPSILON).unsqueeze(-1)
 
     def _pool(self, text: Encoded) -> Tensor:
-        frame = _frame(text)
+        special = _special_vectors(text)
         if self.config.pooling == "cls":
-            return torch.cat([frame, text.vectors], dim=1)[:, 0]
-        total = text.vectors.sum(dim=1) + frame.sum(dim=1)
-        return total / _num_tokens(text, frame).unsqueeze(-1)
+            return torch.cat([special, text.vectors], dim=1)[:, 0]
+        total = text.vectors.sum(dim=1) + special.sum(dim=1)
+        return total / _num_tokens(text, special).unsqueeze(-1)
 
     def _evidence(self, query: Encoded, document: Encoded, scale: Tensor) -> dict[str, Interaction]:
         """Of means, what each pair of tokens adds to the score; special tokens add the rest."""
@@ -88,16 +88,16 @@ class BiEncoder(MatchModel):
         if self.config.pooling == "cls":
             return {"similarity": alike}
         for text in (query, document):
-            scale = scale / _num_tokens(text, _frame(text))
+            scale = scale / _num_tokens(text, _special_vectors(text))
             if self.config.similarity == "cosine":
                 scale = scale / row_lengths(self._pool(text)).clamp_min(EPSILON)
         shares = scale[:, None, None] * (query.vectors @ document.vectors.transpose(1, 2))
         return {"contribution": Interaction(shares, alike.mask)}
 
 
-def _frame(text: Encoded) -> Tensor:
-    return text.vectors[:, :0] if text.frame is None else text.frame
+def _special_vectors(text: Encoded) -> Tensor:
+    return text.vectors[:, :0] if text.special_vectors is None else text.special_vectors
 
 
-def _num_tokens(text: Encoded, frame: Tensor) -> Tensor:
-    return (text.mask.sum(dim=1) + frame.shape[1]).clamp_min(1)
+def _num_tokens(text: Encoded, special: Tensor) -> Tensor:
+    return (text.mask.sum(dim=1) + special.shape[1]).clamp_min(1)

@@ -58,7 +58,7 @@ class ColBERT(MatchModel):
         if config.dim is not None:
             self.projection = nn.Linear(encoder.dim, config.dim, bias=False)
 
-    def prepare(self, text: Encoded, sequences: Sequences) -> Encoded:
+    def post_encode(self, text: Encoded, sequences: Sequences) -> Encoded:
         """The vectors that are matched."""
         return Encoded(self.projection(text.vectors), text.mask, text.ids)
 

@@ -6,7 +6,7 @@ document can be encoded before its query is known.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
@@ -14,8 +14,8 @@ from matchwork.encode import Encoded, Encoder, TransformerEncoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyMapping, cosine
 from matchwork.interact.score_layer import ScoreLayer
-from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
-from matchwork.text import PairBatch, Sequences
+from matchwork.models.base import FINE_TUNING, MatchOutput, ModelConfig, PairModel, register
+from matchwork.text import PairBatch
 
 _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU}
 
@@ -31,14 +31,9 @@ class CrossEncoderConfig(ModelConfig):
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
-    @property
-    def encodes_apart(self) -> bool:
-        """Every layer sees both texts, whatever the encoder is set to."""
-        return False
-
 
 @register("cross-encoder")
-class CrossEncoder(MatchModel):
+class CrossEncoder(PairModel):
     """Score = v . activation(W [CLS] + b) + c, the logit of "relevant"."""
 
     Config: ClassVar[type[ModelConfig]] = CrossEncoderConfig
@@ -71,29 +66,18 @@ class CrossEncoder(MatchModel):
         The evidence is how alike their token vectors are after that, not what the score is
         made of: the head sees [CLS] alone.
         """
-        joined = self.encoder.join(batch.query, batch.document)
+        joined = self.encoder.encode_pair(batch.query, batch.document)
         evidence = LazyMapping(lambda: _alike(joined.query, joined.document))
         return MatchOutput(self._head(joined.first), evidence)
 
     def scores(self, batch: PairBatch) -> Tensor:
         """Without evidence, the last layer need not see any vector but that of [CLS]."""
-        return self._head(self.encoder.join_first(batch.query, batch.document))
+        return self._head(self.encoder.encode_pair_first(batch.query, batch.document))
 
     def _head(self, first: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.dense(first)))
         scores: Tensor = self.output(hidden).squeeze(-1)
         return scores
-
-    def encode(self, sequences: Sequences) -> NoReturn:
-        """Not offered."""
-        raise ConfigError(
-            "a cross-encoder reads both texts at once and encodes neither by itself: it has no "
-            "in-batch negatives and no index of documents; use bi-encoder or colbert for those"
-        )
-
-    def match(self, query: Encoded, document: Encoded) -> NoReturn:
-        """Not offered."""
-        raise ConfigError("a cross-encoder reads texts, not vectors; call it with a PairBatch")
 
 
 def _alike(query: Encoded, document: Encoded) -> dict[str, Interaction]:

@@ -1,9 +1,9 @@
 """Parts of a model that are trained before the whole: what such a stage learns, and from what."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -119,3 +119,26 @@ class Stage(ABC):
 
     def finish(self, texts: Texts) -> None:  # noqa: B027
         """Once, with the best weights: fill buffers of `module`, which are kept with them."""
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """A model of which some parts are trained before the whole."""
+
+    def stages(self) -> Sequence[Stage]:
+        """The stages in the order of training, as in `StagedConfig.stage_configs`."""
+        ...
+
+    def after_stages(self) -> None:
+        """Prepare the training of the whole model; called once all stages are trained."""
+        ...
+
+
+@runtime_checkable
+class StagedConfig(Protocol):
+    """The settings of a `Staged` model."""
+
+    @property
+    def stage_configs(self) -> Mapping[str, type[StageConfig]]:
+        """Settings class of each stage by its name, in the order of training."""
+        ...

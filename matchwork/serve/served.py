@@ -1,7 +1,7 @@
 """A model of the service: scores and explains several requests in one call."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, TypeVar
@@ -12,12 +12,11 @@ import numpy.typing as npt
 from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
-from matchwork.matcher.matcher import Truncation
-from matchwork.rank import BM25, rank
-from matchwork.rank.relevance import relevance
+from matchwork.matcher.pair_rows import Truncation
+from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.serve.batching import Requests
 from matchwork.serve.failures import Failure, Kind
-from matchwork.types import Document, Ranked, Scorer, Scores, TextPair
+from matchwork.types import Scorer, Scores, TextPair
 
 MAX_CELLS = 250_000
 """Word pairs of an explanation, whose tables are sent as JSON."""
@@ -32,23 +31,6 @@ class Scored:
     scores: Scores
     num_tokens: int
     truncation: Truncation
-
-
-class CandidateBM25:
-    """BM25 fitted on the documents of each call, for a service without an index."""
-
-    name = "BM25"
-
-    def score(self, pairs: Iterable[TextPair]) -> Scores:
-        """Return the BM25 score of every pair, with the idf of these documents."""
-        pairs = list(pairs)
-        return BM25.fit(list(dict.fromkeys(document for _, document in pairs))).score(pairs)
-
-    def rank(
-        self, query: str, documents: Sequence[str | Document], top_k: int | None = None
-    ) -> list[Ranked]:
-        """Return the documents from best to worst."""
-        return rank(self, query, documents, top_k)
 
 
 class Served:
@@ -128,7 +110,14 @@ class Served:
     def _score_by_matcher(
         self, matcher: Matcher, requests: Requests, cancelled: Event
     ) -> list[Scored]:
-        raise NotImplementedError
+        rows = matcher.rows(_joined(requests))
+        scores = matcher.score_rows(rows, cancelled=cancelled)
+        if cancelled.is_set():
+            return []
+        parts = [(rows.take(part), scores[part]) for part in _split(np.arange(len(rows)), requests)]
+        return [
+            Scored(_finite(values), pairs.num_tokens, pairs.truncation) for pairs, values in parts
+        ]
 
 
 def _check_size(matcher: Matcher, query: str, document: str) -> None:

@@ -15,7 +15,7 @@ from matchwork.data.dataset import Dataset
 from matchwork.errors import ConfigError
 from matchwork.matcher.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
-from matchwork.models import MatchModel, StageConfig
+from matchwork.models import Model, StageConfig
 from matchwork.train.config import TrainConfig
 from matchwork.train.fitting import fit
 from matchwork.train.result import TrainObserver, TrainResult
@@ -140,6 +140,6 @@ def _calibrated(
     return replace(result, calibration=matcher.calibration, dev_run=run, seconds=seconds)
 
 
-def train_config(model: MatchModel, settings: Mapping[str, Any]) -> TrainConfig:
+def train_config(model: Model, settings: Mapping[str, Any]) -> TrainConfig:
     """Return the model's training defaults with `settings` on top."""
     return build(TrainConfig, {**model.training_defaults, **settings}, "training settings")

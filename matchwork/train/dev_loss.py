@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.train.config import TrainConfig
 from matchwork.train.loader import EpochLoader, TrainBatch
 from matchwork.train.samples import TrainingSet
@@ -35,7 +35,7 @@ class DevLoss:
                 break
 
     @torch.no_grad()
-    def __call__(self, model: MatchModel, loss_of: Callable[[TrainBatch], Tensor]) -> float:
+    def __call__(self, model: Model, loss_of: Callable[[TrainBatch], Tensor]) -> float:
         """Mean loss of a group, without dropout and in full precision."""
         device, was_training = next(model.parameters()).device, model.training
         model.eval()

@@ -21,7 +21,7 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import remove_leftovers, write_beside
-from matchwork.models import MatchModel, StageConfig
+from matchwork.models import Model, StageConfig
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.keeper import Keeper, Validate
@@ -37,7 +37,7 @@ from matchwork.train.state import LAST, TrainState, load_best, load_checkpoint
 
 
 def fit(
-    model: MatchModel,
+    model: Model,
     samples: TrainingSet,
     config: TrainConfig,
     *,
@@ -80,7 +80,7 @@ def fit(
     with nullcontext(folder) if folder else TemporaryDirectory(prefix="matchwork-") as path:
         run = _Run(model, samples, config, seed, validate, dev_samples, Path(path), observer)
         run.claim_folder(resume)
-        model.read_corpus((samples.queries, samples.documents))
+        model.fit_corpus((samples.queries, samples.documents))
         staged = run.train_stages(stages or {}, Path(stage_cache) if stage_cache else None)
         state = run.train_model(
             _fingerprint(model, samples, config, seed, staged), resume, show_progress
@@ -107,7 +107,7 @@ def fit(
 class _Run:
     """The parts of `fit`, with its arguments."""
 
-    model: MatchModel
+    model: Model
     samples: TrainingSet
     config: TrainConfig
     seed: int
@@ -225,7 +225,7 @@ def _strategy(config: TrainConfig) -> str | DDPStrategy:
 
 
 def _fingerprint(
-    model: MatchModel,
+    model: Model,
     samples: TrainingSet,
     config: TrainConfig,
     seed: int,

@@ -14,7 +14,7 @@ from torch import Tensor
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
 from matchwork.files import write_beside
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loggers import LOG_EVERY
@@ -23,7 +23,7 @@ from matchwork.train.quiet import silence_lightning
 from matchwork.train.result import TrainObserver
 from matchwork.train.state import BEST, LAST, TrainState, save_checkpoint, save_history
 
-Validate: TypeAlias = Callable[[MatchModel], Mapping[str, float]]
+Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
 _WORK_PER_SAVING = 10  # seconds of training that are worth one of saving
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from matchwork.errors import TrainingError
 from matchwork.interact import masked_mean
-from matchwork.models import MatchModel, MatchOutput
+from matchwork.models import MatchOutput, Model, bi_encoded
 from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig
 from matchwork.train.loader import EpochLoader, TrainBatch
@@ -23,7 +23,7 @@ from matchwork.train.sampling import SAMPLERS, Sampler, require_apart
 from matchwork.train.state import TrainState
 
 
-def trained_tensors(model: MatchModel) -> dict[str, Tensor]:
+def trained_tensors(model: Model) -> dict[str, Tensor]:
     """The state without what training never changes (frozen word vectors are large)."""
     frozen = model.frozen_names()
     return {
@@ -43,7 +43,7 @@ class TrainingModule(pl.LightningModule):
 
     def __init__(
         self,
-        model: MatchModel,
+        model: Model,
         samples: TrainingSet,
         config: TrainConfig,
         seed: int,
@@ -57,7 +57,7 @@ class TrainingModule(pl.LightningModule):
         self.state = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
         self._resume = checkpoint
         require_class_loss(config, model.config.num_classes)
-        require_apart(config, model.encodes_apart)
+        require_apart(config, bi_encoded(model))
         self._loss = LOSSES[config.loss](config)
         self._sampler: Sampler = SAMPLERS[config.negatives](samples, config)
 
@@ -152,13 +152,14 @@ class TrainingModule(pl.LightningModule):
 
     def _scored(self, pairs: PairBatch) -> MatchOutput:
         """Every pair, or with in-batch negatives every query with every document."""
-        if self.settings.negatives != "in-batch":
-            output: MatchOutput = self.model(pairs)
+        model = self.model
+        if self.settings.negatives != "in-batch" or not bi_encoded(model):
+            output: MatchOutput = model(pairs)
             return output
-        query, document = self.model.encode(pairs.query), self.model.encode(pairs.document)
-        if self.model.config.aux is None:
-            return MatchOutput(self.model.match_all(query, document))
-        return self.model.match(query.repeat_each(len(document)), document.tile(len(query)))
+        query, document = model.encode(pairs.query), model.encode(pairs.document)
+        if model.config.aux is None:
+            return MatchOutput(model.match_all(query, document))
+        return model.match(query.repeat_each(len(document)), document.tile(len(query)))
 
     def checkpoint_tensors(self) -> dict[str, Any]:
         """What a checkpoint holds beside the state."""

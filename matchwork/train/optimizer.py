@@ -9,7 +9,7 @@ from torch.optim import Optimizer
 
 from matchwork.encode import Encoder
 from matchwork.errors import ConfigError
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.train.config import TrainConfig
 from matchwork.train.state import TrainState
 
@@ -22,7 +22,7 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 _FIRST = "initial_lr"
 
 
-def make_optimizer(model: MatchModel, config: TrainConfig) -> Optimizer:
+def make_optimizer(model: Model, config: TrainConfig) -> Optimizer:
     """The optimiser over all that is trained; parameters of equal rate make a group."""
     own = _encoder_rates(model.encoder, config)
     groups: dict[float, list[nn.Parameter]] = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from matchwork.models import MatchModel
+from matchwork.models import FitsFeatureMeans, Model
 from matchwork.text import PairBatch
 from matchwork.train.samples import TrainingSet
 
@@ -14,16 +14,18 @@ BATCH = 50
 
 
 @torch.no_grad()
-def settle(model: MatchModel, samples: TrainingSet, use_gpu: bool = False) -> None:
+def settle(model: Model, samples: TrainingSet, use_gpu: bool = False) -> None:
     """Show the finished model up to `MAX_PAIRS` training pairs, evenly spread over all.
 
     It goes to a GPU for that if there is one and `use_gpu`, and comes back.
     """
+    if not isinstance(model, FitsFeatureMeans):
+        return
     was_training, home = model.training, next(model.parameters()).device
     device = torch.device("cuda") if use_gpu and torch.cuda.is_available() else home
     model.to(device).eval()
     try:
-        model.read_pairs(_batches(samples, device))
+        model.fit_feature_means(_batches(samples, device))
     finally:
         model.to(home).train(was_training)
 

@@ -20,7 +20,7 @@ from matchwork.models import Stage, Texts
 from matchwork.version import VERSION
 
 CACHE_VARIABLE = "MATCHWORK_STAGE_CACHE"
-_LATER = ("trainable", "joint")  # settings of an encoder that hold only after the stages
+_LATER = ("trainable", "cross_encode")  # settings of an encoder that hold only after the stages
 
 
 def stage_cache() -> Path:

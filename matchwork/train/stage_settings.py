@@ -5,7 +5,7 @@ from typing import Any
 
 from matchwork.config import build
 from matchwork.errors import ConfigError
-from matchwork.models import ModelConfig, StageConfig
+from matchwork.models import ModelConfig, StageConfig, StagedConfig
 from matchwork.registry import did_you_mean
 
 
@@ -16,7 +16,7 @@ def stage_configs(
 
     `where` names the tables in messages ("recipe.toml: section [stage]").
     """
-    known = model.stage_configs
+    known = model.stage_configs if isinstance(model, StagedConfig) else {}
     for name, table in tables.items():
         if not known:
             raise ConfigError(f"{where}: this model has no stages, so leave {name!r} out")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from matchwork.errors import ConfigError, OutputError
-from matchwork.models import MatchModel, Stage, StageConfig, Texts
+from matchwork.models import Model, Stage, StageConfig, Staged, Texts
 from matchwork.registry import did_you_mean
 from matchwork.train.config import TrainConfig
 from matchwork.train.result import TrainObserver
@@ -28,7 +28,7 @@ STAGES, FINISHED = "stages", "stage.safetensors"
 
 
 def run_stages(
-    model: MatchModel,
+    model: Model,
     texts: Texts,
     dev: Texts | None,
     configs: Mapping[str, StageConfig],
@@ -45,9 +45,9 @@ def run_stages(
     those of the whole training, precision, accelerator and `checkpoint_seconds` hold here too.
     """
     torch.manual_seed(seed)  # the parts that only stages need are made in the next line
-    stages = model.stages()
+    stages = model.stages() if isinstance(model, Staged) else ()
     _configure(stages, configs)
-    if not stages:
+    if not isinstance(model, Staged) or not stages:
         return []
     splits = [texts] if dev is None else [texts, dev]
     shared = run_hash(model.encoder, settings.precision, seed)
@@ -89,7 +89,7 @@ def _configure(stages: Sequence[Stage], configs: Mapping[str, StageConfig]) -> N
 
 @contextmanager
 def _in_place(
-    model: MatchModel, stages: Sequence[Stage], settings: TrainConfig
+    model: Model, stages: Sequence[Stage], settings: TrainConfig
 ) -> Iterator[torch.device]:
     """The model on the device of training and in its precision, for a while."""
     first = next(model.parameters())
@@ -110,7 +110,7 @@ def _in_place(
 class _StageRun:
     """A stage in the folder of a run, and where others have left theirs."""
 
-    def __init__(self, stage: Stage, model: MatchModel, cache: Path | None, folder: Path) -> None:
+    def __init__(self, stage: Stage, model: Model, cache: Path | None, folder: Path) -> None:
         self.stage, self.model = stage, model
         self.cache, self.folder = cache, folder
 

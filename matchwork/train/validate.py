@@ -3,7 +3,7 @@
 from matchwork.errors import DataError
 from matchwork.matcher.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
-from matchwork.models import MatchModel
+from matchwork.models import Model
 from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.train.result import TrainResult
 from matchwork.types import Run
@@ -17,7 +17,7 @@ class Validator:
         self.matcher = matcher
         self._last: Run | None = None
 
-    def __call__(self, model: MatchModel) -> dict[str, float]:
+    def __call__(self, model: Model) -> dict[str, float]:
         """Return the dev measures of the matcher, whose model is the one being trained."""
         assert model is self.matcher.model  # also in a process of its own: pickled together
         if self.matcher.num_classes == 2:

@@ -12,7 +12,7 @@ from matchwork.config import to_table
 from matchwork.encode import Encoded
 from matchwork.interact import Codes, Interaction, WordWeights
 from matchwork.matcher import Matcher
-from matchwork.models import MODELS, MatchModel, MatchOutput
+from matchwork.models import MODELS, MatchModel, MatchOutput, Staged
 from matchwork.text import PairBatch, Sequences, WordTokenizer
 
 DIM = 8
@@ -21,7 +21,7 @@ QUERY_LENGTHS, DOCUMENT_LENGTHS = (3, 1, 5, 2), (4, 6, 1, 3)
 
 Make = Callable[..., MatchModel]
 
-APART = [name for name in MODELS if MODELS[name].config({}).encodes_apart]
+APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
 assert len(APART) >= 3 and len(MODELS) > len(APART)  # a suite over no model would pass
 every_model = pytest.mark.parametrize("name", list(MODELS))
 every_model_on_vectors = pytest.mark.parametrize("name", APART)
@@ -47,7 +47,7 @@ def token_batch(tokenizer: WordTokenizer, pairs: list[tuple[str, str]]) -> PairB
 
 def all_pairs(model: MatchModel, batch: PairBatch) -> Tensor:
     """Scores of every query with every document."""
-    if model.config.encodes_apart:
+    if isinstance(model, MatchModel):
         return model.match_all(model.encode(batch.query), model.encode(batch.document))
     rows = torch.arange(len(batch))
     query, document = rows.repeat_interleave(len(rows)), rows.repeat(len(rows))
@@ -64,7 +64,8 @@ def choose(side: Encoded, rows: list[int] | Tensor) -> Encoded:
 
 def trained(model: MatchModel) -> dict[str, Tensor]:
     """What matching trains, by its name: all but the parts that have a stage of their own."""
-    staged = {p for stage in model.stages() for p in stage.module.parameters()}
+    stages = model.stages() if isinstance(model, Staged) else ()
+    staged = {p for stage in stages for p in stage.module.parameters()}
     return {name: p for name, p in model.named_parameters() if p not in staged}
 
 

@@ -11,7 +11,7 @@ from tiny_transformers import tiny_encoder
 from matchwork.encode import Encoder, WordEmbedding
 from matchwork.explain import Explanation, WordWeight
 from matchwork.matcher import Matcher
-from matchwork.models import MODELS
+from matchwork.models import MODELS, MatchModel
 from matchwork.rank.calibration import Calibration
 from matchwork.text import WordTokenizer
 from matchwork.text.tokenizer import WordTokenizerConfig
@@ -29,7 +29,7 @@ def make_matcher() -> MakeMatcher:
         tokenizer = WordTokenizer.fit([QUERY, DOCUMENT], config=config, min_bigram_count=1)
         entry = MODELS[name]
         encoder: Encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=16)
-        if not entry.config({}).encodes_apart:
+        if not issubclass(entry.model, MatchModel):
             encoder = tiny_encoder(tokenizer.vocab_size, dim=16)
         return Matcher(
             tokenizer,

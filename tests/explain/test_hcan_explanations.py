@@ -55,8 +55,8 @@ def make_hcan() -> Make:
         )
         matcher = Matcher(tokenizer, model.double().eval())
         if learnt:
-            model.read_corpus([tokenizer.encode(list(texts)) for texts in zip(*PAIRS, strict=True)])
-            model.read_pairs([batch(matcher, PAIRS[:2]), batch(matcher, PAIRS[2:])])
+            model.fit_corpus([tokenizer.encode(list(texts)) for texts in zip(*PAIRS, strict=True)])
+            model.fit_feature_means([batch(matcher, PAIRS[:2]), batch(matcher, PAIRS[2:])])
         return matcher
 
     return make

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import matchwork as mw
 from matchwork.encode import load_transformer
 from matchwork.matcher.distinct import batches_by_document
-from matchwork.models import MODELS
+from matchwork.models import MODELS, MatchModel
 
-APART = [name for name in MODELS if MODELS[name].config({}).encodes_apart]
+APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
 QUERIES = ["who wrote hamlet", "the sea", ""]
 DOCUMENTS = ["hamlet was written by shakespeare", "the sea is deep", "bamboo", ""]
 PAIRS = [(query, document) for query in QUERIES for document in DOCUMENTS]
@@ -69,7 +69,7 @@ def test_more_queries_than_are_kept_are_read_once_a_batch(on_transformer, name, 
 
 
 def test_texts_that_see_each_other_are_read_in_pairs(on_transformer):
-    matcher = on_transformer("colbert", joint=True)
+    matcher = on_transformer("colbert", cross_encode=True)
     alone = [matcher.output(*pair).scores.item() for pair in PAIRS]
     np.testing.assert_allclose(matcher.score(PAIRS), alone, rtol=1e-4, atol=1e-5)
 

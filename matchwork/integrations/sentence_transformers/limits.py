@@ -9,7 +9,8 @@ from matchwork.encode import TransformerEncoder
 from matchwork.encode.transformer import num_positions, smallest
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
-from matchwork.text import WordPieceTokenizer
+from matchwork.models import bi_encoded
+from matchwork.text import SubwordTokenizer
 
 
 class Limits(NamedTuple):
@@ -26,7 +27,7 @@ class Limits(NamedTuple):
 
 def get_max_length(matcher: Matcher) -> int | None:
     """Return the most tokens that are read at once: of a pair, or of one text; None: any number."""
-    room = matcher.max_document_length if matcher.model.encodes_apart else matcher.pair_room
+    room = matcher.max_document_length if bi_encoded(matcher.model) else matcher.pair_room
     limit = None if room is None else room + num_special_tokens(matcher)
     return smallest(limit, _max_positions(matcher))
 
@@ -41,7 +42,7 @@ def set_max_length(matcher: Matcher, max_length: int | None, given: Limits) -> N
     """
     room = None if max_length is None else _room(matcher, max_length)
     encoder = matcher.model.encoder
-    if matcher.model.encodes_apart:
+    if bi_encoded(matcher.model):
         if given.may_grow:
             _set_tokenizer_limit(matcher, max_length)
         matcher.max_query_length = smallest(room, given.query)
@@ -66,20 +67,20 @@ def _room(matcher: Matcher, max_length: int) -> int:
 def num_special_tokens(matcher: Matcher) -> int:
     """Return the number of tokens such as [CLS] around and between texts read at once."""
     tokenizer = matcher.tokenizer
-    if not isinstance(tokenizer, WordPieceTokenizer):
+    if not isinstance(tokenizer, SubwordTokenizer):
         return 0
-    bi_encoded = matcher.model.encodes_apart
-    special = tokenizer.frame if bi_encoded else tokenizer.pair_frame[:3]
-    return sum(map(len, special))
+    if bi_encoded(matcher.model):
+        return sum(map(len, tokenizer.special_ids))
+    return sum(map(len, tokenizer.pair_special_ids[:3]))
 
 
 def _set_tokenizer_limit(matcher: Matcher, max_length: int | None) -> None:
     tokenizer, encoder = matcher.tokenizer, matcher.model.encoder
-    if isinstance(tokenizer, WordPieceTokenizer) and isinstance(encoder, TransformerEncoder):
+    if isinstance(tokenizer, SubwordTokenizer) and isinstance(encoder, TransformerEncoder):
         limit = smallest(max_length, num_positions(encoder.transformer))
         matcher.tokenizer = tokenizer.with_positions(limit)
 
 
 def _max_positions(matcher: Matcher) -> int | None:
     tokenizer = matcher.tokenizer
-    return tokenizer.config.max_positions if isinstance(tokenizer, WordPieceTokenizer) else None
+    return tokenizer.config.max_positions if isinstance(tokenizer, SubwordTokenizer) else None

@@ -39,7 +39,7 @@ from matchwork.interact.precision import product_type
 from matchwork.models.addax.hashing import Hashed, HashingDenoiser
 from matchwork.models.addax.mag_cell import MagCell, MagOutput
 from matchwork.models.addax.small_linear import SmallLinear
-from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +118,14 @@ class ADDAX(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = AddaxConfig
     config: AddaxConfig
+    evidence_titles: ClassVar[dict[str, str]] = {
+        "query_answer": "What each query word adds to the score",
+        "document_answer": "What each document word adds to the score",
+        "query_gate": "Query word as a whole",
+        "query_values_gate": "Query word, mean over its values",
+        "document_gate": "Document word as a whole",
+        "document_values_gate": "Document word, mean over its values",
+    }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "hinge",
         "margin": 1.0,
@@ -175,8 +183,8 @@ class ADDAX(MatchModel):
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """Cells, codes, MaxSim; the penalty is the error of the codes and of what they keep."""
-        query = _cut(query, self.config.query_length, "query")
-        document = _cut(document, self.config.document_length, "document")
+        query = trim_padding(query, self.config.query_length, "query")
+        document = trim_padding(document, self.config.document_length, "document")
         trace = self.trace(query, document)
         penalty = None  # where nothing can be learnt, nobody asks for it
         if trace.hashed is not None and not torch.is_inference_mode_enabled():
@@ -254,15 +262,3 @@ def _gates(side: Side, cell: MagOutput | None, mask: Tensor) -> dict[str, Eviden
         f"{side}_{name}": WordWeights(values.masked_fill(~mask, 0.0), mask, side)
         for name, values in gates.items()
     }
-
-
-def _cut(text: Encoded, length: int, side: Side) -> Encoded:
-    """The same text without padding past `length`; tokens there are an error."""
-    if text.mask.shape[1] <= length:
-        return text
-    if bool(text.mask[:, length:].any()):
-        raise ConfigError(
-            f"a {side} has {int(text.mask.sum(1).max())} tokens, but this model was made with "
-            f"{side}_length = {length}; cut texts (max_{side}_length) or make it longer"
-        )
-    return text.cut(length)

@@ -29,7 +29,7 @@ from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, Interaction, LazyEvidence, LazyMapping, WordWeights
 from matchwork.interact.score_layer import ScoreLayer
-from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
 from matchwork.models.hcan.levels import LevelKind, Levels
 from matchwork.models.hcan.part_means import PartMeans
 from matchwork.models.hcan.phrase_weights import PhraseWeights
@@ -124,6 +124,12 @@ class HCAN(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = HCANConfig
     config: HCANConfig
+    evidence_titles: ClassVar[dict[str, str]] = {
+        "relevance_{}": "Relevance at level {}",
+        "phrase_weight_{}": "Weight of each query phrase at level {}",
+        "attention_{}": "Co-attention at level {}",
+        "document_salience_{}": "How much each document word counts in the summary of level {}",
+    }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "cross-entropy",
         "negatives": "labelled",
@@ -166,12 +172,12 @@ class HCAN(MatchModel):
         num_features = sum(levels * width for levels, width in shapes.values())
         self.head = _head(num_features, config, self.preset.head_layers)
 
-    def read_corpus(self, texts: Sequence[TokenTable]) -> None:
+    def fit_corpus(self, texts: Sequence[TokenTable]) -> None:
         """Weigh phrases by how rare they are in these texts."""
         if hasattr(self, "phrases"):
             self.phrases.fit(texts)
 
-    def read_pairs(self, pairs: Iterable[PairBatch]) -> None:
+    def fit_feature_means(self, pairs: Iterable[PairBatch]) -> None:
         """Average the features of both parts over these pairs."""
         if hasattr(self, "means"):
             self.means.learn(
@@ -236,17 +242,7 @@ class HCAN(MatchModel):
         return logits
 
     def _cut(self, query: Encoded) -> Encoded:
-        """The same query without padding past `query_length`; words there are an error."""
-        length = self.config.query_length
-        if query.mask.shape[1] <= length:
-            return query
-        if bool(query.mask[:, length:].any()):
-            raise ConfigError(
-                f"a query has {int(query.mask.sum(1).max())} words, but this model was made with "
-                f"query_length = {length}; cut queries (max_query_length) or make it longer"
-            )
-        ids = None if query.ids is None else query.ids[:, :length]
-        return Encoded(query.vectors[:, :length], query.mask[:, :length], ids)
+        return trim_padding(query, self.config.query_length, "query")
 
     def _weights(self, query: Encoded, given: Tensor | None) -> Tensor:
         """(batch, levels, query) of the levels 0 to N; 1 at every word where nothing is known."""

@@ -1,12 +1,12 @@
 """How much each query phrase matters: rare phrases weigh 1, the commonest 0."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 
+from matchwork.models.base import FittedTables
 from matchwork.models.hcan.phrase_counts import phrase_table
 from matchwork.text import TokenTable
 
@@ -15,7 +15,7 @@ _MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOW_BITS = (1 << 35) - 1
 
 
-class PhraseWeights(nn.Module):
+class PhraseWeights(FittedTables):
     """Weights of the phrases of a corpus by their keys; empty until it is fitted or loaded.
 
     `keys` are those of all counted phrases of 1 to `max_order` words, in order; `weights` go
@@ -36,10 +36,6 @@ class PhraseWeights(nn.Module):
         keys, weights = phrase_table(tables, self.max_order)
         self.keys = torch.from_numpy(keys).to(self.keys)
         self.weights = torch.from_numpy(weights).to(self.weights)
-
-    def frozen_names(self) -> set[str]:
-        """The whole table: training never changes it."""
-        return {"keys", "weights"}
 
     def forward(self, ids: Tensor, mask: Tensor, lengths: Sequence[int]) -> Tensor:
         """Weights of the phrases that start at each word, (batch, len(lengths), words).
@@ -72,12 +68,3 @@ class PhraseWeights(nn.Module):
             return torch.ones_like(keys, dtype=self.weights.dtype)
         slots = torch.searchsorted(self.keys, keys).clamp_max(len(self.keys) - 1)
         return torch.where(self.keys[slots] == keys, self.weights[slots], 1.0)
-
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, *arguments: Any
-    ) -> None:
-        """A saved table is as long as its data: make room for it first."""
-        for name in self.frozen_names():
-            if (saved := state_dict.get(prefix + name)) is not None:
-                setattr(self, name, getattr(self, name).new_empty(saved.shape))
-        super()._load_from_state_dict(state_dict, prefix, *arguments)

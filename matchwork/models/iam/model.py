@@ -13,7 +13,7 @@ Departures and resolutions, where the printed equations do not close:
 - M is kept as two factors; printed, it has the square of the vocabulary.
 - Vectors wider than `input_dim` are projected by every language model for itself; in the question
   encoder that projection is a part of V_q.
-- On a transformer, the word of a vector is its first piece. One that is `joint` reads both
+- On a transformer, the word of a vector is its first subword. One with `cross_encode` reads both
   texts at once when they are matched; the language models still learn from either text alone.
 """
 
@@ -124,6 +124,10 @@ class IAM(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = IAMConfig
     config: IAMConfig
+    evidence_titles: ClassVar[dict[str, str]] = {
+        "document_attention": "Attention to each document word",
+        "document_jump": "Context jump from each document word to the next",
+    }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "cross-entropy",
         "negatives": "labelled",
@@ -188,7 +192,7 @@ class IAM(MatchModel):
         """The question-aware stack starts as the question's language model."""
         self.aware.load_state_dict(self.query_reader.stack.state_dict())
 
-    def read_corpus(self, texts: Sequence[TokenTable]) -> None:
+    def fit_corpus(self, texts: Sequence[TokenTable]) -> None:
         """Weigh words by how few of these texts have them."""
         self.tf_idf.fit(texts)
 
@@ -199,11 +203,11 @@ class IAM(MatchModel):
             part.eval()
         return self
 
-    def prepare(self, text: Encoded, sequences: Sequences) -> Encoded:
+    def post_encode(self, text: Encoded, sequences: Sequences) -> Encoded:
         """Vectors that know their words, whatever the encoder."""
         if text.ids is not None:
             return text
-        ids = _first_pieces(sequences, len(self.tf_idf.idf), text.mask.shape[1])
+        ids = _first_subwords(sequences, len(self.tf_idf.idf), text.mask.shape[1])
         return Encoded(text.vectors, text.mask, ids)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
@@ -273,8 +277,8 @@ def _vocabulary_vectors(encoder: Encoder, dim: int) -> Tensor:
     return hashed_vectors(torch.arange(encoder.config.vocab_size), dim)
 
 
-def _first_pieces(sequences: Sequences, vocab_size: int, width: int) -> Tensor:
-    """Ids of the pieces that words begin with, in front; an id past the vocabulary goes on."""
+def _first_subwords(sequences: Sequences, vocab_size: int, width: int) -> Tensor:
+    """Ids of the subwords that words begin with, in front; an id past the vocabulary goes on."""
     starts = sequences.mask & (sequences.ids < vocab_size)
     order = torch.argsort((~starts).to(torch.int8), dim=1, stable=True)
     return sequences.ids.gather(1, order)[:, :width]

@@ -92,6 +92,12 @@ class IASM(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = IASMConfig
     config: IASMConfig
+    evidence_titles: ClassVar[dict[str, str]] = {
+        "matching_0": "Word matching before the first layer",
+        "matching_{}": "Word matching after {layer}",
+        "query_distance": "How far each query word stays from the document",
+        "document_distance": "How far each document word stays from the query",
+    }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "hinge",
         "margin": 0.1,

@@ -1,18 +1,19 @@
 """External knowledge of words as an interaction: which query words are linked to which."""
 
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
+from matchwork.models.base import FittedTables
 from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
 from matchwork.text import WordTokenizer
 
 
-class WordLinks(nn.Module):
+class WordLinks(FittedTables):
     """A table of linked word ids, empty until it is made `from_words` or loaded.
 
     `words` are the linked ids in order; `pairs` holds `left * len(words) + right` of every
@@ -47,10 +48,6 @@ class WordLinks(nn.Module):
         """Entries of the table: two for a link between different words."""
         return len(self.pairs)
 
-    def frozen_names(self) -> set[str]:
-        """The whole table: training never changes it."""
-        return {"words", "pairs", "weights"}
-
     def forward(self, query: Encoded, document: Encoded) -> Tensor:
         """Weights of shape (batch, query, document): 1 for the same word, 0 without a link."""
         if query.ids is None or document.ids is None:
@@ -78,11 +75,14 @@ class WordLinks(nn.Module):
         slots = torch.searchsorted(self.words, side.ids).clamp_max(len(self.words) - 1)
         return slots, (self.words[slots] == side.ids) & side.mask
 
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, *arguments: Any
-    ) -> None:
-        """A saved table is as long as its data: make room for it first."""
-        for name in self.frozen_names():
-            if (saved := state_dict.get(prefix + name)) is not None:
-                setattr(self, name, getattr(self, name).new_empty(saved.shape))
-        super()._load_from_state_dict(state_dict, prefix, *arguments)
+
+@runtime_checkable
+class UsesWordLinks(Protocol):
+    """A model that reads a table of linked words; its config has a `links` field.
+
+    `links` is "none", or says how the model uses the table.
+    """
+
+    def link_words(self, links: WordLinks) -> None:
+        """Use this table from now on."""
+        ...

@@ -41,6 +41,11 @@ from matchwork.models.match_srnn.indicator import same_words
 from matchwork.models.match_srnn.neural_tensor import NeuralTensor, TensorBias
 
 GATES = ("input", "left", "top", "diagonal")
+_TITLES = {
+    "state": "How well the texts match up to each word pair",
+    "gate_input": "Gate of the new match",
+    **{f"gate_{side}": f"Gate from the {side}" for side in ("left", "top", "diagonal")},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +97,11 @@ class MatchSRNN(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = MatchSRNNConfig
     config: MatchSRNNConfig
+    evidence_titles: ClassVar[dict[str, str]] = {
+        "interaction": "How strongly each word pair interacts",
+        **_TITLES,
+        **{f"{name}_reverse": f"{title}, read backwards" for name, title in _TITLES.items()},
+    }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "hinge",
         "margin": 1.0,

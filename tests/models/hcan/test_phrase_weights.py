@@ -72,7 +72,7 @@ def test_a_model_weighs_saves_and_opens_them(
     matcher = Matcher(tokenizer, model)
     before = matcher.score(pairs)
     tables = [tokenizer.encode(list(side)) for side in zip(*pairs, strict=True)]
-    model.read_corpus(tables)
+    model.fit_corpus(tables)
     scores = matcher.score(pairs)
     assert np.abs(scores - before).max() > 1e-4
     assert {"phrases.keys", "phrases.weights"} <= model.frozen_names()
