@@ -18,6 +18,7 @@ from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.rank.relevance import relevance
 from matchwork.serve import Settings, create_app
 from matchwork.serve.keys import KeyRing, needs_key, read_keys
+from matchwork.serve.protocols import PROTOCOLS
 from matchwork.serve.served import Served
 
 
@@ -170,3 +171,9 @@ def test_key_files(tmp_path):
     assert read_keys(path) == ("first", "second")
     assert needs_key("/v2/rerank") and needs_key("/metrics") and needs_key("/nothing")
     assert not needs_key("/health/live") and not needs_key("/")
+
+
+def test_two_protocols_with_one_path(monkeypatch):
+    monkeypatch.setitem(PROTOCOLS._entries, "again", PROTOCOLS["jina"])
+    with pytest.raises(ConfigError, match="two protocols have the path '/v1/rerank'"):
+        create_app([_Plain()])
