@@ -23,7 +23,7 @@ from matchwork.models import MODELS
 from matchwork.models.iasm.linked_words import LinkedWords
 from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks
 from matchwork.models.iasm.wordnet import require_wordnet
-from matchwork.text import CorpusStatistics, Tokenizer, WordTokenizer
+from matchwork.text import Tokenizer, WordTokenizer
 from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import SAMPLERS
 
@@ -78,7 +78,6 @@ class Prepared:
             self.tokenizer,
             model,
             name=recipe.model_name,
-            statistics=self._statistics,
             max_query_length=recipe.text.max_query_length or None,
             max_document_length=recipe.text.max_document_length or None,
         )
@@ -92,7 +91,7 @@ class Prepared:
         """Do now what else the first seed would do: processes can then share it."""
         config = self.recipe.train
         SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
-        self.dev_samples, self._statistics  # noqa: B018
+        self.dev_samples  # noqa: B018
 
     @property
     def _limits(self) -> tuple[int | None, int | None]:
@@ -102,10 +101,6 @@ class Prepared:
 
     def _tokenised(self, split: Split) -> TrainingSet:
         return TrainingSet.from_split(split, self.tokenizer, *self._limits)
-
-    @cached_property
-    def _statistics(self) -> CorpusStatistics:
-        return CorpusStatistics.fit(self.samples.documents)
 
 
 def prepare(recipe: Recipe, data_root: str | None = None, like: Prepared | None = None) -> Prepared:
