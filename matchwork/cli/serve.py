@@ -21,8 +21,8 @@ def serve(
         list[str],
         typer.Argument(
             metavar="MODEL...",
-            help="Folder of a saved matcher or BM25 index, [bold]bm25[/] (fitted on the documents of "
-            "each request), or a name such as minilm-maxsim. NAME=MODEL sets the name that "
+            help="Folder of a saved matcher or BM25 index, [bold]bm25[/] (fitted on the documents "
+            "of each request), or a name such as minilm-maxsim. NAME=MODEL sets the name that "
             "clients use; by default it is that of the folder. The first model answers requests "
             "that name none.",
         ),
@@ -30,25 +30,36 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")
+    ] = 8000,
     workers: Annotated[int, typer.Option(min=1, help="Processes; each loads the models.")] = 1,
     api_key_file: Annotated[
-        Path | None, typer.Option(help="File of accepted API keys, one per line.", show_default="no key needed")
+        Path | None,
+        typer.Option(help="File of accepted API keys, one per line.", show_default="no key needed"),
     ] = None,
-    max_batch: Annotated[int, typer.Option(min=1, help="Maximum number of pairs in a batch.")] = 256,
+    max_batch: Annotated[
+        int, typer.Option(min=1, help="Maximum number of pairs in a batch.")
+    ] = 256,
     max_wait_ms: Annotated[
         float,
-        typer.Option(
-            min=0, help="Maximum time to wait for more requests before running a batch."
-        ),
+        typer.Option(min=0, help="Maximum time to wait for more requests before running a batch."),
     ] = 2.0,
     max_queue: Annotated[
         int, typer.Option(min=1, help="Maximum number of pairs waiting for a model; more get 429.")
     ] = 4096,
-    max_documents: Annotated[int, typer.Option(min=1, help="Maximum number of documents in a request.")] = 1000,
-    max_chars: Annotated[int, typer.Option(min=1, help="Maximum length of a text, in characters.")] = 20_000,
-    max_body_mb: Annotated[int, typer.Option(min=1, help="Maximum size of a request body, in MiB.")] = 16,
-    deadline_ms: Annotated[int, typer.Option(min=1, help="Maximum time to answer a request; later is 504.")] = 30_000,
+    max_documents: Annotated[
+        int, typer.Option(min=1, help="Maximum number of documents in a request.")
+    ] = 1000,
+    max_chars: Annotated[
+        int, typer.Option(min=1, help="Maximum length of a text, in characters.")
+    ] = 20_000,
+    max_body_mb: Annotated[
+        int, typer.Option(min=1, help="Maximum size of a request body, in MiB.")
+    ] = 16,
+    deadline_ms: Annotated[
+        int, typer.Option(min=1, help="Maximum time to answer a request; later is 504.")
+    ] = 30_000,
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="Minimum probability of a document in a ranking.")
     ] = 0.0,
@@ -62,9 +73,7 @@ def serve(
     ] = None,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda, cuda:1, …")] = "auto",
     precision: Precision = "32",
-    log_text: Annotated[
-        bool, typer.Option("--log-text", help="Also log request bodies.")
-    ] = False,
+    log_text: Annotated[bool, typer.Option("--log-text", help="Also log request bodies.")] = False,
 ) -> None:
     """Serve matchers over HTTP, with the APIs of Cohere, Jina and text-embeddings-inference.
 

@@ -71,7 +71,7 @@ def create_app(
             assert isinstance(route, APIRoute)
             if route.path in endpoints:
                 raise ConfigError(f"two protocols have the path {route.path!r}; rename one")
-            endpoints[route.path] = Endpoint("POST" in route.methods, protocol.errors)
+            endpoints[route.path] = Endpoint("POST" in (route.methods or ()), protocol.errors)
         app.include_router(router)
     app.add_middleware(Guard, settings=settings, metrics=metrics, endpoints=endpoints)
 

@@ -76,7 +76,7 @@ class Served:
     def explain(self, requests: Requests, cancelled: Event) -> list[list[Explanation]]:
         """Explain every pair; stop after the current one when cancelled."""
         matcher = self.require_explainer()
-        explanations = []
+        explanations: list[list[Explanation]] = []
         for pairs in requests:
             explanations.append([])
             for query, document in pairs:

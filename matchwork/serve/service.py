@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from matchwork.errors import ConfigError
 from matchwork.explain import Explanation
-from matchwork.matcher.pair_rows import Truncation
 from matchwork.rank import BM25
 from matchwork.rank.ranking import ranking
 from matchwork.rank.relevance import relevance

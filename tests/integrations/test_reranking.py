@@ -24,7 +24,9 @@ def test_best_first_with_their_places(matcher, expected):
 
 def test_a_folder_gives_what_the_matcher_gives(matcher, folder):
     for model in (folder, str(folder)):
-        assert Reranker(model).rerank(QUERY, TEXTS, None, 0) == Reranker(matcher).rerank(QUERY, TEXTS, None, 0)
+        assert Reranker(model).rerank(QUERY, TEXTS, None, 0) == Reranker(matcher).rerank(
+            QUERY, TEXTS, None, 0
+        )
 
 
 def test_limits(matcher, expected):

@@ -56,7 +56,9 @@ def test_cuts_of_pairs_that_share_room(tiny_matcher):
     served, pairs = Served("cross", matcher), [("who " * 40, "wrote " * 40), ("who", "wrote")]
     (scored,) = served.score([pairs], Event())
     assert scored.truncation.tokens > 0
-    assert [each.truncation for each in served.score([pairs, pairs], Event())] == [scored.truncation] * 2
+    assert [each.truncation for each in served.score([pairs, pairs], Event())] == [
+        scored.truncation
+    ] * 2
 
 
 def test_cancelled_work_stops(matcher, monkeypatch):

@@ -118,9 +118,7 @@ def _routes(service: Service) -> APIRouter:
         documents = request.documents
         if request.max_tokens_per_doc is not None:
             documents = await to_thread(served.shorten, documents, request.max_tokens_per_doc)
-        hits, answer = await service.rerank(
-            served, request.query, documents, top_k=request.top_n
-        )
+        hits, answer = await service.rerank(served, request.query, documents, top_k=request.top_n)
         pairs = [(request.query, documents[hit.index]) for hit in hits]
         spans = await _relevant_spans(service, served, pairs, options)
         report_truncation(response, answer)

@@ -75,9 +75,7 @@ def _routes(service: Service) -> APIRouter:
         served = service.find(request.model)
         documents = [each if isinstance(each, str) else each.text for each in request.documents]
         service.check(request.query, documents)
-        hits, answer = await service.rerank(
-            served, request.query, documents, top_k=request.top_n
-        )
+        hits, answer = await service.rerank(served, request.query, documents, top_k=request.top_n)
         report_truncation(response, answer)
         return JinaResponse(
             model=served.name,

@@ -62,7 +62,9 @@ def _routes(service: Service) -> APIRouter:
             )
         return Health(status="ready")
 
-    @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+    @router.get(
+        "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+    )
     async def metrics() -> Response:
         """Return metrics in Prometheus's text format."""
         return Response(service.metrics.page(), media_type="text/plain; version=0.0.4")
