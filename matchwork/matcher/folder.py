@@ -12,7 +12,7 @@ from typing import Any
 from matchwork.config import build, to_table
 from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError, UnknownNameError
-from matchwork.files import folder_beside, read_json, write_json, write_text
+from matchwork.files import atomic_folder, read_json, write_json, write_text
 from matchwork.matcher.foreign_modules import import_modules
 from matchwork.matcher.parts import MatcherParts
 from matchwork.models import MODELS, Model
@@ -53,7 +53,7 @@ def save(parts: MatcherParts, path: str | Path, card: str | None = None) -> None
     from safetensors import SafetensorError
 
     try:
-        with folder_beside(path, OWN_FILES) as folder:
+        with atomic_folder(path, OWN_FILES) as folder:
             _write(parts, folder, card)
     except SafetensorError as error:
         raise OutputError(

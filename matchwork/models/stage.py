@@ -23,7 +23,7 @@ class StageConfig:
     after which the learning rate is halved, again and again.
     """
 
-    optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     clip_norm: float | None = None

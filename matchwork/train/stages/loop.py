@@ -1,4 +1,4 @@
-"""One stage from its first step to its last: epochs, dev, the best weights, checkpoints."""
+"""The training loop of one stage: epochs, dev, best weights, checkpoints."""
 
 import math
 import time
@@ -16,21 +16,21 @@ from safetensors.torch import save as to_safetensors
 from torch import nn
 
 from matchwork.errors import TrainingError
-from matchwork.files import remove_leftovers, write_beside
+from matchwork.files import atomic_write, remove_leftovers
 from matchwork.models import Stage, StageBatch, Texts
+from matchwork.quiet import quiet_lightning
 from matchwork.train.config import TrainConfig
 from matchwork.train.loggers import LOG_EVERY, make_loggers
-from matchwork.train.module import not_finite
-from matchwork.train.optimizer import OPTIMIZERS, stepped_share
-from matchwork.train.quiet import quiet_lightning
+from matchwork.train.optimizers import OPTIMIZERS
 from matchwork.train.result import TrainObserver
-from matchwork.train.stage_file import state_of
+from matchwork.train.stages.files import state_of
 from matchwork.train.state import (
     BEST,
     LAST,
     TrainState,
     load_best,
     load_checkpoint,
+    not_finite,
     save_checkpoint,
     save_history,
 )
@@ -39,11 +39,22 @@ _HALF = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}
 
 
 class StageLoop:
-    """Trains the module of a stage, which is where `device` says, and checkpoints in `folder`.
+    """Trains the module of one stage.
 
-    Random numbers follow from the seed, the name of the stage and the step: a run that goes on
-    from a checkpoint ends as if it had never stopped. Precision and the time between two
-    checkpoints are those of the training of the whole model.
+    Random numbers follow from seed, stage name and step alone, so that a resumed run ends exactly
+    as an uninterrupted one.
+
+    Args:
+        stage: The stage; its module is on `device`.
+        texts: The training texts.
+        dev: The dev texts, or None.
+        settings: Settings of the whole training, of which precision and `checkpoint_seconds`
+            apply here.
+        seed: The run's seed.
+        folder: Where checkpoints, logs and history go.
+        fingerprint: Identity of the stage, written to checkpoints.
+        device: Where to train.
+        observer: Called after batches and epochs.
     """
 
     def __init__(
@@ -77,7 +88,7 @@ class StageLoop:
         self.scaler = torch.amp.GradScaler(device.type, enabled=scaled)
 
     def run(self) -> TrainState:
-        """Train to the end from wherever the folder says, and put the best weights in place."""
+        """Train from the start or the last checkpoint to the end, and load the best weights."""
         remove_leftovers(self.folder)
         self._resume()
         if not self.state.finished(self.stage.config):
@@ -95,12 +106,12 @@ class StageLoop:
         return self.state
 
     def _resume(self) -> None:
-        kept = load_checkpoint(self.folder, self.fingerprint)
-        if kept is not None:
-            self.state = TrainState(**kept["state"])
-            self.stage.module.load_state_dict(kept["model"])
-            self.optimizer.load_state_dict(kept["optimizer"])
-            self.scaler.load_state_dict(kept["precision"])
+        checkpoint = load_checkpoint(self.folder, self.fingerprint)
+        if checkpoint is not None:
+            self.state = TrainState(**checkpoint["state"])
+            self.stage.module.load_state_dict(checkpoint["model"])
+            self.optimizer.load_state_dict(checkpoint["optimizer"])
+            self.scaler.load_state_dict(checkpoint["precision"])
 
     def _epoch(self) -> None:
         state, began = self.state, time.monotonic()
@@ -116,21 +127,13 @@ class StageLoop:
         if not state.batch:
             raise TrainingError(f"stage {self.stage.name}: the training texts give no batch")
         self._require_finite()
-        record: dict[str, float] = {
-            "epoch": state.epoch + 1,
-            "loss": state.loss_sum / state.batch,
-            **self._measure(),
-        }
-        loss = record.get("dev_loss")
+        measured = self._measure()
+        loss = measured.get("dev_loss")
         improved = loss is None or state.best_value is None or loss < state.best_value
         if improved:
-            state.best_value, state.best_epoch = loss, state.epoch + 1
-            with write_beside(self.folder / BEST, "wb") as stream:
+            with atomic_write(self.folder / BEST, "wb") as stream:
                 stream.write(to_safetensors(state_of(self.stage.module)))
-        record["best"] = float(improved)
-        record["seconds"] = round(time.monotonic() - began, 3)
-        state.history.append(record)
-        state.epoch, state.batch, state.loss_sum = state.epoch + 1, 0, 0.0
+        record = state.end_epoch(measured, loss, improved, time.monotonic() - began)
         save_history(self.folder, state.history)
         self._log(record)
         self._checkpoint()
@@ -138,9 +141,9 @@ class StageLoop:
 
     def _set_rate(self) -> None:
         config = self.stage.config
-        share = stepped_share(self.state.epoch, config.halve_every)
+        halvings = self.state.epoch // config.halve_every if config.halve_every else 0
         for group in self.optimizer.param_groups:
-            group["lr"] = config.learning_rate * share
+            group["lr"] = config.learning_rate * 0.5**halvings
 
     def _step(self, batch: StageBatch) -> None:
         state, clip_norm = self.state, self.stage.config.clip_norm
@@ -167,7 +170,7 @@ class StageLoop:
             self._log({"loss": state.loss_sum / state.batch})
 
     def _measure(self) -> dict[str, float]:
-        """The measures of dev, each `dev_` and its name; always with the same random numbers."""
+        """Return the dev measures under names with `dev_`, always with the same random numbers."""
         if self.dev is None:
             return {}
         self.stage.module.eval()
@@ -191,12 +194,13 @@ class StageLoop:
     def _require_finite(self) -> None:
         for name, parameter in self.stage.module.named_parameters():
             if not bool(torch.isfinite(parameter).all()):
-                kept = self.folder / LAST
-                what = f"parameter {name!r} is no longer finite (checkpoint: {kept})"
-                self._fail(what, self.state.step)
+                problem = (
+                    f"parameter {name!r} is no longer finite (checkpoint: {self.folder / LAST})"
+                )
+                self._fail(problem, self.state.step)
 
-    def _fail(self, what: str, step: int) -> NoReturn:
-        message = not_finite(what, step, self.state.epoch + 1)
+    def _fail(self, problem: str, step: int) -> NoReturn:
+        message = not_finite(problem, step, self.state.epoch + 1)
         raise TrainingError(f"stage {self.stage.name}: {message}")
 
     def _log(self, record: dict[str, float]) -> None:
@@ -212,11 +216,11 @@ class StageLoop:
 
 @contextmanager
 def training_only(module: nn.Module, model: nn.Module) -> Iterator[None]:
-    """While the block runs, of the model only `module` takes gradients and drops out."""
+    """Let only `module` take gradients and be in training mode while the block runs."""
     parameters = {*model.parameters(), *module.parameters()}
     modules = {*model.modules(), *module.modules()}
-    learns = {each: each.requires_grad for each in parameters}
-    modes = {each: each.training for each in modules}
+    requires_grad = {parameter: parameter.requires_grad for parameter in parameters}
+    modes = {part: part.training for part in modules}
     try:
         for parameter in parameters:
             parameter.requires_grad = False
@@ -224,7 +228,7 @@ def training_only(module: nn.Module, model: nn.Module) -> Iterator[None]:
         model.eval()
         yield
     finally:
-        for parameter, flag in learns.items():
+        for parameter, flag in requires_grad.items():
             parameter.requires_grad = flag
-        for each, mode in modes.items():
-            each.training = mode
+        for part, mode in modes.items():
+            part.training = mode

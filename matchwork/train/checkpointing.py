@@ -1,4 +1,4 @@
-"""What is kept of a training run: the best weights, the history, and checkpoints to go on from."""
+"""The Lightning callback that measures on dev, writes checkpoints and stops early."""
 
 import math
 import time
@@ -13,22 +13,39 @@ from torch import Tensor
 
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
-from matchwork.files import write_beside
+from matchwork.files import atomic_write
 from matchwork.models import Model
+from matchwork.quiet import silence_lightning
 from matchwork.train.config import TrainConfig
-from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loggers import LOG_EVERY
-from matchwork.train.module import not_finite, trained_tensors
-from matchwork.train.quiet import silence_lightning
+from matchwork.train.module import trained_tensors
 from matchwork.train.result import TrainObserver
-from matchwork.train.state import BEST, LAST, TrainState, save_checkpoint, save_history
+from matchwork.train.state import (
+    BEST,
+    LAST,
+    TrainState,
+    not_finite,
+    save_checkpoint,
+    save_history,
+)
+from matchwork.train.validation import DevLoss
 
 Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
-_WORK_PER_SAVING = 10  # seconds of training that are worth one of saving
+"""Returns dev measures of a model; one of them is `dev_measure`."""
+_WORK_PER_SAVE = 10  # seconds of training for each second of saving
 
 
-class Keeper(pl.callbacks.Checkpoint):
-    """Measures on dev after every epoch, keeps the best weights, checkpoints, stops early."""
+class Checkpointing(pl.callbacks.Checkpoint):
+    """Measures on dev after every epoch, saves the best weights and checkpoints, stops early.
+
+    Args:
+        folder: Where the files go.
+        config: The training settings.
+        fingerprint: Identity of the run, written to checkpoints.
+        validate: Returns the dev measures of a model; None: every epoch is the best so far.
+        observer: Called after every epoch; None: not called.
+        dev_loss: The loss on dev, if it is computed during epochs.
+    """
 
     def __init__(
         self,
@@ -46,21 +63,21 @@ class Keeper(pl.callbacks.Checkpoint):
         self.observer = observer
         self.dev_loss = dev_loss
         self._epoch_began = self._saved_at = time.monotonic()
-        self._saving = 0.0  # seconds that the last checkpoint took
-        self._best: dict[str, Tensor] | None = None  # not yet written
+        self._save_seconds = 0.0
+        self._unsaved_best: dict[str, Tensor] | None = None
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        silence_lightning()  # unpickled: in a process of its own, where it speaks up again
+        silence_lightning()  # unpickled, so in another process, where Lightning logs again
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Start the clock."""
+        """Note the time."""
         self._epoch_began = time.monotonic()
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Count, log, and checkpoint when the last one is old."""
+        """Count and log the batch, and write a checkpoint if the last one is old."""
         state: TrainState = pl_module.state
         state.batch += 1
         state.step += 1
@@ -73,27 +90,19 @@ class Keeper(pl.callbacks.Checkpoint):
             self._checkpoint(trainer, pl_module)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        """Dev measure, history, checkpoint; in this order."""
+        """Measure on dev, then write the history, then a checkpoint."""
         state: TrainState = pl_module.state
         self._require_finite(pl_module)
-        record: dict[str, float] = {
-            "epoch": state.epoch + 1,
-            "loss": state.loss_sum / max(1, state.batch),
-        }
-        record |= self._measure(trainer, pl_module)
-        value = record.get(self.config.dev_measure)
+        measured = self._measure(trainer, pl_module)
         best, measure = state.best_value, self.config.dev_measure
+        value = measured.get(measure)
         improved = value is None or best is None or gain(measure, value - best) > 0
-        if improved:
-            state.best_value, state.best_epoch = value, state.epoch + 1
-        record["best"] = float(improved)
-        record["seconds"] = round(time.monotonic() - self._epoch_began, 3)
-        state.history.append(record)
-        state.epoch, state.batch, state.loss_sum = state.epoch + 1, 0, 0.0
+        seconds = time.monotonic() - self._epoch_began
+        record = state.end_epoch(measured, value, improved, seconds)
         if trainer.is_global_zero:
             if improved:
-                kept = trained_tensors(pl_module.model)
-                self._best = {name: tensor.clone() for name, tensor in kept.items()}
+                tensors = trained_tensors(pl_module.model)
+                self._unsaved_best = {name: tensor.clone() for name, tensor in tensors.items()}
             save_history(self.folder, state.history)
         self._log(trainer, record, state.step)
         trainer.should_stop = state.finished(self.config)
@@ -109,7 +118,7 @@ class Keeper(pl.callbacks.Checkpoint):
         if trainer.is_global_zero:
             try:
                 measured = dict(self.validate(pl_module.model))
-            except DataError as error:  # weights can be finite and scores overflow
+            except DataError as error:  # finite weights can still give scores that overflow
                 state: TrainState = pl_module.state
                 where = f"step {state.step} (epoch {state.epoch + 1})"
                 raise TrainingError(f"dev cannot be measured after {where}: {error}") from error
@@ -123,38 +132,38 @@ class Keeper(pl.callbacks.Checkpoint):
     def _measure_dev_loss(self, trainer: pl.Trainer, pl_module: Any, dev_loss: DevLoss) -> None:
         state: TrainState = pl_module.state
         if trainer.is_global_zero:
-            value = dev_loss(pl_module.model, pl_module.loss_of)
+            value = dev_loss(pl_module.model, pl_module.batch_loss)
             if not math.isfinite(value):
-                what = f"the loss on dev is {value}"
-                raise TrainingError(not_finite(what, state.step, state.epoch + 1))
+                problem = f"the loss on dev is {value}"
+                raise TrainingError(not_finite(problem, state.step, state.epoch + 1))
             state.dev_loss.append([state.step, value])
             self._log(trainer, {"dev_loss": value}, state.step)
 
     def _is_worth_saving(self) -> bool:
-        """Not when short epochs of a large model would spend their time on writing gigabytes."""
+        """Return False if short epochs of a large model would mostly write checkpoints."""
         since = time.monotonic() - self._saved_at
-        return since >= min(self.config.checkpoint_seconds, _WORK_PER_SAVING * self._saving)
+        return since >= min(self.config.checkpoint_seconds, _WORK_PER_SAVE * self._save_seconds)
 
     def _checkpoint(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        """Write the best weights, then the state that knows of them."""
+        """Write the best weights, then the state that refers to them."""
         began = time.monotonic()
-        if self._best is not None:
-            with write_beside(self.folder / BEST, "wb") as stream:
-                stream.write(to_safetensors(self._best))
-            self._best = None
+        if self._unsaved_best is not None:
+            with atomic_write(self.folder / BEST, "wb") as stream:
+                stream.write(to_safetensors(self._unsaved_best))
+            self._unsaved_best = None
         if trainer.is_global_zero:
             tensors = pl_module.checkpoint_tensors()
             save_checkpoint(self.folder, pl_module.state, tensors, self.fingerprint)
         self._saved_at = time.monotonic()
-        self._saving = self._saved_at - began
+        self._save_seconds = self._saved_at - began
 
     def _require_finite(self, pl_module: Any) -> None:
         for name, parameter in pl_module.model.named_parameters():
             if parameter.requires_grad and not bool(torch.isfinite(parameter).all()):
                 state: TrainState = pl_module.state
-                kept = self.folder / LAST
-                what = f"parameter {name!r} is no longer finite (checkpoint: {kept})"
-                raise TrainingError(not_finite(what, state.step, state.epoch + 1))
+                last = self.folder / LAST
+                problem = f"parameter {name!r} is no longer finite (checkpoint: {last})"
+                raise TrainingError(not_finite(problem, state.step, state.epoch + 1))
 
     def _log(self, trainer: pl.Trainer, record: Mapping[str, float], step: int) -> None:
         for logger in trainer.loggers:

@@ -4,7 +4,7 @@ import pytest
 
 import matchwork as mw
 from matchwork.matcher.measured import MeasuredSplit
-from matchwork.train.validate import calibrate
+from matchwork.train.validation import calibrate
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A finished stage on disk: one file of weights that says what it was learnt from."""
+"""A finished stage on disk: its weights, its result and a hash of all that decided them."""
 
 import os
 from collections.abc import Sequence
@@ -15,25 +15,32 @@ from torch import Tensor, nn
 
 from matchwork.config import to_table
 from matchwork.encode import Encoder
-from matchwork.files import user_cache, write_beside
+from matchwork.files import atomic_write, user_cache
 from matchwork.models import Stage, Texts
 from matchwork.version import VERSION
 
 CACHE_VARIABLE = "MATCHWORK_STAGE_CACHE"
-_LATER = ("trainable", "cross_encode")  # settings of an encoder that hold only after the stages
+_UNUSED_BY_STAGES = ("trainable", "cross_encode")  # encoder settings without effect on stages
 
 
 def stage_cache() -> Path:
-    """Where runs leave finished stages for each other: the user's cache, or what is asked for."""
+    """Return the folder of finished stages: `MATCHWORK_STAGE_CACHE`, or in the user's cache."""
     given = os.environ.get(CACHE_VARIABLE)
     return Path(given) if given else user_cache() / "stages"
 
 
 @dataclass(frozen=True)
 class StageResult:
-    """How a stage went: one record per epoch, and which epoch was kept.
+    """What happened in a stage.
 
-    `best_loss` is that on dev, None where there is no dev. `reused`: learnt by another run.
+    Attributes:
+        name: The stage's name.
+        hash: Identity of the stage with all that decided its weights.
+        best_epoch: The epoch (from 1) whose weights are used.
+        best_loss: Its loss on dev; None without dev.
+        history: One record per epoch.
+        seconds: Time of all epochs.
+        reused: Whether the weights come from another run.
     """
 
     name: str
@@ -44,26 +51,30 @@ class StageResult:
     seconds: float
     reused: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """What a result keeps of it."""
-        kept = {key: value for key, value in asdict(self).items() if key != "history"}
-        return {**kept, "epochs": len(self.history)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with the number of epochs in place of the history."""
+        table = {key: value for key, value in asdict(self).items() if key != "history"}
+        return {**table, "epochs": len(self.history)}
 
 
 def state_of(module: nn.Module, within: nn.Module | None = None) -> dict[str, Tensor]:
-    """Weights and buffers, each with memory of its own on the CPU; of `within`, if given."""
+    """Return copies of weights and buffers on the CPU; if given, only those `within` has too."""
     state = module.state_dict(keep_vars=True)
     if within is not None:
-        known = {id(tensor) for tensor in within.state_dict(keep_vars=True).values()}
-        state = {name: tensor for name, tensor in state.items() if id(tensor) in known}
+        shared = {id(tensor) for tensor in within.state_dict(keep_vars=True).values()}
+        state = {name: tensor for name, tensor in state.items() if id(tensor) in shared}
     return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in state.items()}
 
 
 def run_hash(encoder: Encoder, precision: str, seed: int) -> str:
-    """Identity of what all stages of a run share beside texts."""
+    """Return a hash of what all stages of a run share except texts."""
     digest = blake2b(digest_size=16)
-    config = {key: value for key, value in to_table(encoder.config).items() if key not in _LATER}
-    # Another release may train otherwise.
+    config = {
+        key: value
+        for key, value in to_table(encoder.config).items()
+        if key not in _UNUSED_BY_STAGES
+    }
+    # Another version may train differently.
     digest.update(dumps([VERSION, encoder.kind, config, precision, seed]).encode())
     _add_state(digest, encoder)
     return digest.hexdigest()
@@ -72,7 +83,14 @@ def run_hash(encoder: Encoder, precision: str, seed: int) -> str:
 def stage_hash(
     stage: Stage, shared: str, splits: Sequence[Texts], earlier: Sequence[StageResult]
 ) -> str:
-    """Identity of a stage that has not begun: what is equal here ends with equal weights."""
+    """Return a hash of all that decides a stage's weights; call it before the stage is trained.
+
+    Args:
+        stage: The stage.
+        shared: The `run_hash`.
+        splits: Training texts and, if there are any, dev texts.
+        earlier: Results of the stages before it.
+    """
     digest = blake2b(digest_size=16)
     used = [each.hash for each in earlier if stage.after is None or each.name in stage.after]
     settings = [stage.name, to_table(stage.config), dict(stage.reads), repr(stage.module)]
@@ -93,13 +111,13 @@ def _add_state(digest: blake2b, module: nn.Module) -> None:
 
 
 def save_stage(path: Path, weights: dict[str, Tensor], result: StageResult) -> None:
-    """Write a finished stage, whole or not at all."""
-    with write_beside(path, "wb") as stream:
+    """Write a finished stage; the file is either complete or absent."""
+    with atomic_write(path, "wb") as stream:
         stream.write(to_safetensors(weights, {"result": dumps(asdict(result))}))
 
 
 def load_stage(path: Path) -> tuple[dict[str, Tensor], StageResult] | None:
-    """Weights and result of a finished stage; None where there is none that can be read."""
+    """Return weights and result of a finished stage; None if there is no readable one."""
     try:
         with safe_open(path, "pt") as content:
             result = StageResult(**loads(content.metadata()["result"]))

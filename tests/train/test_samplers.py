@@ -12,7 +12,7 @@ from matchwork.errors import DataError, UnknownNameError
 from matchwork.rank import BM25
 from matchwork.text import WordTokenizer
 from matchwork.train import SAMPLERS, TrainConfig, TrainingSet
-from matchwork.train.sampling import Groups
+from matchwork.train.samplers import Groups
 
 DRAWN = ["own", "random", "hard", "replace"]
 
@@ -32,7 +32,7 @@ def judged(labels: dict[str, dict[str, int]], texts: dict[str, str] | None = Non
 
 def draw(samples: TrainingSet, kind: str, seed: int = 0, **settings: Any) -> Groups:
     config = TrainConfig(loss="cross-entropy", negatives=kind, **settings)
-    return SAMPLERS[kind](samples, config).draw(np.random.default_rng(seed))
+    return config.make_sampler(samples).draw(np.random.default_rng(seed))
 
 
 def negatives(groups: Groups) -> list[tuple[int, int]]:
@@ -136,8 +136,7 @@ def test_hard_negatives_are_what_bm25_likes_best(samples: TrainingSet):
 
 def test_hard_negatives_are_searched_once_for_every_depth(samples: TrainingSet):
     first, again, deeper = (
-        SAMPLERS["hard"](samples, TrainConfig(negatives="hard", hard_depth=depth))
-        for depth in (2, 2, 3)
+        TrainConfig(negatives="hard", hard_depth=depth).make_sampler(samples) for depth in (2, 2, 3)
     )
     assert first.lists is again.lists
     assert len(deeper.lists.flat) > len(first.lists.flat)
@@ -188,5 +187,5 @@ def test_no_positive_is_an_error():
 
 
 def test_unknown_kind():
-    with pytest.raises(UnknownNameError, match="no kind of negatives named 'onw'"):
+    with pytest.raises(UnknownNameError, match="no negative sampler named 'onw'"):
         SAMPLERS["onw"]

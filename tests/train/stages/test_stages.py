@@ -15,8 +15,8 @@ from matchwork.matcher import Matcher
 from matchwork.models import MODELS, StageConfig, Staged, StagedConfig
 from matchwork.text import TokenTable
 from matchwork.train import TrainingSet, TrainObserver, TrainResult, fit, train
-from matchwork.train.stage_file import StageResult, stage_cache
-from matchwork.train.stage_settings import stage_configs
+from matchwork.train.stages.files import StageResult, stage_cache
+from matchwork.train.stages.settings import stage_configs
 
 QUERY_STEPS, DOCUMENT_STEPS, WHOLE_STEPS = 4, 12, 6  # two epochs each
 STEPS = ["queries"] * QUERY_STEPS + ["documents"] * DOCUMENT_STEPS + ["whole"] * WHOLE_STEPS
@@ -66,7 +66,7 @@ def test_one_after_the_other(words, learn):
         losses = [record["dev_loss"] for record in stage.history]
         assert stage.best_loss == min(losses) < losses[0]
         assert stage.history[0]["dev_answer"] == 42
-    assert found.stages[0].to_json()["epochs"] == 2 and "history" not in found.stages[0].to_json()
+    assert found.stages[0].to_dict()["epochs"] == 2 and "history" not in found.stages[0].to_dict()
 
 
 def test_the_whole_begins_with_what_was_learnt(words, learn):

@@ -1,4 +1,4 @@
-"""Settings of stages from plain tables; no training here, so that a recipe is read fast."""
+"""Settings of a model's stages from plain tables; reading them loads no training code."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,18 @@ from matchwork.config import build
 from matchwork.errors import ConfigError
 from matchwork.models import ModelConfig, StageConfig, StagedConfig
 from matchwork.registry import did_you_mean
+from matchwork.train.optimizers import OPTIMIZERS
 
 
 def stage_configs(
     model: ModelConfig, tables: Mapping[str, StageConfig | Mapping[str, Any]], where: str
 ) -> dict[str, StageConfig]:
-    """The settings of every stage of a model, from plain tables on top of their defaults.
+    """Return the settings of every stage of a model.
 
-    `where` names the tables in messages ("recipe.toml: section [stage]").
+    Args:
+        model: The model's settings.
+        tables: Settings by stage, or plain tables of them; defaults fill what is left out.
+        where: Names the tables in messages ("recipe.toml: section [stage]").
     """
     known = model.stage_configs if isinstance(model, StagedConfig) else {}
     for name, table in tables.items():
@@ -24,8 +28,11 @@ def stage_configs(
             raise ConfigError(f"{where}: no stage named {name!r}; {did_you_mean(name, known)}")
         if not isinstance(table, StageConfig | Mapping):
             raise ConfigError(f"{where}: {name} must be a table of settings, got {table!r}")
-    return {
+    configs = {
         name: table if isinstance(table, StageConfig) else build(config, table, f"{where}: {name}")
         for name, config in known.items()
         for table in [tables.get(name, {})]
     }
+    for config in configs.values():
+        OPTIMIZERS.check(config.optimizer)
+    return configs

@@ -1,23 +1,25 @@
-"""What each positive pair is trained against: one class per way of finding negatives."""
+"""Negative samplers: what each positive pair is trained against.
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+Another package adds one with `SAMPLERS.register` on a subclass of `Sampler`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.errors import ConfigError, DataError
+from matchwork.errors import DataError
 from matchwork.rank.bm25 import BM25
 from matchwork.registry import Registry
 from matchwork.text.batch import Ids
-from matchwork.train.config import TrainConfig
 from matchwork.train.samples import Lists, TrainingSet
 
-_REDRAWS = 20  # tries to find a text that is not relevant before a place stays empty
+_REDRAWS = 20  # tries to draw a text that is not relevant before a candidate is masked
 
 
 class Groups(NamedTuple):
-    """Rows of both sides, labels and mask, all of shape (groups, candidates)."""
+    """Query rows, document rows, labels and mask, each of shape (groups, candidates)."""
 
     query_rows: Ids
     document_rows: Ids
@@ -25,31 +27,40 @@ class Groups(NamedTuple):
     mask: npt.NDArray[np.bool_]
 
 
-def require_apart(config: TrainConfig, apart: bool, where: str = "") -> None:
-    """Every query can only be matched with every document where each is encoded by itself."""
-    if config.negatives == "in-batch" and not apart:
-        raise ConfigError(
-            f'{where}negatives = "in-batch" needs texts that are encoded apart, but this model '
-            'reads both at once; use "labelled" or "own", another model, or vectors.joint = false'
-        )
+class Sampler(ABC):
+    """Draws the groups of one epoch.
 
+    A subclass is made from the training set; further keyword-only parameters of its `__init__`
+    are fields of `TrainConfig`.
 
-class Sampler(Protocol):
-    """Draws the groups of one epoch."""
+    Attributes:
+        draws_negatives: False if labelled pairs are used as they are.
+        in_batch: True if a group is one positive pair, and the batch's other documents are its
+            negatives.
+    """
 
+    draws_negatives: ClassVar[bool] = True
+    in_batch: ClassVar[bool] = False
+
+    @abstractmethod
+    def __init__(self, samples: TrainingSet) -> None:
+        """Prepare what all epochs share."""
+
+    @abstractmethod
     def draw(self, rng: np.random.Generator) -> Groups:
-        """Groups in the order of the training file; the loader shuffles."""
-        ...
+        """Return groups in the order of the training pairs; the loader shuffles them."""
 
 
-SAMPLERS: Registry[Callable[[TrainingSet, TrainConfig], Sampler]] = Registry("kind of negatives")
+SAMPLERS: Registry[type[Sampler]] = Registry("negative sampler")
 
 
 @SAMPLERS.register("labelled")
-class Labelled:
-    """Every labelled pair is a group of its own."""
+class Labelled(Sampler):
+    """Makes a group of every labelled pair; draws nothing."""
 
-    def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
+    draws_negatives = False
+
+    def __init__(self, samples: TrainingSet) -> None:
         self.groups = Groups(
             samples.query_rows[:, None],
             samples.document_rows[:, None],
@@ -58,15 +69,17 @@ class Labelled:
         )
 
     def draw(self, rng: np.random.Generator) -> Groups:
-        """Nothing is drawn."""
+        """Return all pairs."""
         return self.groups
 
 
 @SAMPLERS.register("in-batch")
-class InBatch:
-    """Positive pairs only: the other documents of a batch are the negatives."""
+class InBatch(Sampler):
+    """Makes a group of every positive pair; the batch's other documents are its negatives."""
 
-    def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
+    in_batch = True
+
+    def __init__(self, samples: TrainingSet) -> None:
         chosen = samples.positives
         self.groups = Groups(
             samples.query_rows[chosen, None],
@@ -76,21 +89,25 @@ class InBatch:
         )
 
     def draw(self, rng: np.random.Generator) -> Groups:
-        """Nothing is drawn."""
+        """Return all positive pairs."""
         return self.groups
 
 
-class _Drawn:
-    """Positives in column 0, `num_negatives` drawn ones beside them."""
+@SAMPLERS.register("random")
+class RandomDocuments(Sampler):
+    """Any document that is not relevant; base of the samplers that draw in other ways.
 
-    def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
+    Groups have the positive in column 0 and `num_negatives` drawn pairs beside it.
+    """
+
+    def __init__(self, samples: TrainingSet, *, num_negatives: int) -> None:
         self.samples = samples
-        self.num = config.num_negatives
+        self.num = num_negatives
         self.query_rows = samples.query_rows[samples.positives]
         self.document_rows = samples.document_rows[samples.positives]
 
     def draw(self, rng: np.random.Generator) -> Groups:
-        """One positive and its negatives per group; a place nothing fits is masked."""
+        """Draw again whatever is relevant; after some tries, mask it."""
         queries = np.repeat(self.query_rows[:, None], self.num, axis=1)
         documents = np.repeat(self.document_rows[:, None], self.num, axis=1)
         wrong = np.ones(queries.shape, dtype=np.bool_)
@@ -111,24 +128,20 @@ class _Drawn:
         )
 
     def negatives(self, rng: np.random.Generator) -> tuple[Ids, Ids]:
-        """Query and document rows of candidates for negatives."""
+        """Return query and document rows of candidates, broadcastable to (groups, negatives)."""
         return self.query_rows[:, None], self.random_documents(rng)
 
     def random_documents(self, rng: np.random.Generator) -> Ids:
+        """Return document rows, shape (groups, negatives)."""
         return rng.integers(len(self.samples.documents), size=(len(self.query_rows), self.num))
 
 
-@SAMPLERS.register("random")
-class RandomDocuments(_Drawn):
-    """Any document that is not relevant."""
-
-
 @SAMPLERS.register("own")
-class OwnCandidates(_Drawn):
-    """The query's own label-0 candidates; a query without any borrows another's."""
+class OwnCandidates(RandomDocuments):
+    """The query's own candidates with label 0; a query without any borrows another's."""
 
-    def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
-        super().__init__(samples, config)
+    def __init__(self, samples: TrainingSet, *, num_negatives: int) -> None:
+        super().__init__(samples, num_negatives=num_negatives)
         self.lists = samples.own_negatives
         if not len(self.lists.flat):
             raise DataError(
@@ -137,35 +150,34 @@ class OwnCandidates(_Drawn):
             )
 
     def negatives(self, rng: np.random.Generator) -> tuple[Ids, Ids]:
-        """From the query's list, else from all lists."""
+        """Draw from the query's list, or from all lists if it is empty."""
         own = self.lists.draw(self.query_rows, self.num, rng)
         borrowed = self.lists.flat[rng.integers(len(self.lists.flat), size=own.shape)]
         return self.query_rows[:, None], np.where(own >= 0, own, borrowed)
 
 
 @SAMPLERS.register("hard")
-class HardDocuments(_Drawn):
-    """Documents that BM25 ranks high for the query although they are not relevant."""
+class HardDocuments(RandomDocuments):
+    """Documents among BM25's best `hard_depth` for the query that are not relevant."""
 
-    def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
-        super().__init__(samples, config)
-        depth = config.hard_depth
-        if depth not in samples.mined:
-            samples.mined[depth] = _bm25_lists(samples, depth)
-        self.lists = samples.mined[depth]
+    def __init__(self, samples: TrainingSet, *, num_negatives: int, hard_depth: int) -> None:
+        super().__init__(samples, num_negatives=num_negatives)
+        if hard_depth not in samples.mined:
+            samples.mined[hard_depth] = _bm25_lists(samples, hard_depth)
+        self.lists = samples.mined[hard_depth]
 
     def negatives(self, rng: np.random.Generator) -> tuple[Ids, Ids]:
-        """From BM25's list, else any document."""
+        """Draw from BM25's list, or from all documents if it is empty."""
         hard = self.lists.draw(self.query_rows, self.num, rng)
         return self.query_rows[:, None], np.where(hard >= 0, hard, self.random_documents(rng))
 
 
 @SAMPLERS.register("replace")
-class ReplaceEitherSide(_Drawn):
-    """A random text takes the place of the document or of the query, half of the time each."""
+class ReplaceEitherSide(RandomDocuments):
+    """A random text in place of the document or of the query, with probability 1/2 each (IASM)."""
 
     def negatives(self, rng: np.random.Generator) -> tuple[Ids, Ids]:
-        """IASM's negatives."""
+        """Draw which side is replaced, and by which text."""
         documents = self.random_documents(rng)
         queries = rng.integers(len(self.samples.queries), size=documents.shape)
         replace_document = rng.random(documents.shape) < 0.5
@@ -176,10 +188,11 @@ class ReplaceEitherSide(_Drawn):
 
 
 def _bm25_lists(samples: TrainingSet, depth: int) -> Lists:
+    """Return the best `depth` documents of each query that are not relevant."""
     names = {str(row): text for row, text in enumerate(samples.document_texts)}
-    found = BM25.fit(names).search(samples.query_texts, top_k=min(depth, len(names)))
+    retrieved = BM25.fit(names).search(samples.query_texts, top_k=min(depth, len(names)))
     rows = np.array(
-        [(query, int(document)) for query, hits in enumerate(found) for document in hits],
+        [(query, int(document)) for query, hits in enumerate(retrieved) for document in hits],
         dtype=np.int64,
     ).reshape(-1, 2)
     rows = rows[~samples.is_positive(rows[:, 0], rows[:, 1])]

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+import matchwork as mw
 from matchwork.data import Dataset
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
-from matchwork.train import train
+from matchwork.train import TrainConfig, TrainingData, TrainObserver, train
+from matchwork.train.api import train_config
 
 SETTINGS = {"max_epochs": 15, "learning_rate": 0.05, "accelerator": "cpu", "batch_size": 6}
 
@@ -72,7 +74,48 @@ def test_a_model_that_reads_short_queries_and_weighs_phrases(matcher, questions,
     assert rare != common and weights[0] < weights[1]
 
 
-def test_matchwork_train_is_this_function():
-    import matchwork
+def test_the_result_says_what_happened(matcher, questions, tmp_path):
+    made, lines = matcher(), []
+    made = Matcher(made.tokenizer, made.model, max_document_length=3)
 
-    assert callable(matchwork.train)
+    class Observer(TrainObserver):
+        def epoch(self, record):
+            lines.append(record["epoch"])
+
+        def calibrate(self):
+            lines.append("calibrate")
+
+    config = TrainConfig(loss="softmax", negatives="in-batch", accelerator="cpu", max_epochs=2)
+    result = train(made, questions, config=config, folder=tmp_path / "run", observer=Observer())
+    assert lines == [1, 2, "calibrate"]
+    assert result.calibration == made.calibration is not None
+    assert result.dev_run == MeasuredSplit(questions["dev"], "raw", ("RR",)).run(made)
+    assert result.seconds >= sum(record["seconds"] for record in result.history) > 0
+    assert 0 < result.truncation.texts <= result.truncation.tokens
+    value = f"{result.best_value:.4f}"
+    assert str(result).splitlines() == [
+        f"2 epochs in {result.seconds:.1f} s; best: epoch {result.best_epoch}, dev RR {value}",
+        f"truncation: {result.truncation}",
+        "probabilities are calibrated on dev",
+        f"checkpoint: {tmp_path / 'run'}",
+    ]
+
+
+def test_tokenised_pairs_are_trained_alike(matcher, questions, samples):
+    one, two = matcher("knrm"), matcher("knrm")
+    config = train_config(one.model, {"max_epochs": 2, "accelerator": "cpu"})
+    whole = train(one, questions, config=config)
+    dev = MeasuredSplit(questions["dev"], questions.protocol, ("RR",))
+    parts = train(two, TrainingData(samples, dev), config=config)
+    assert parts.dev_run == whole.dev_run and parts.calibration == whole.calibration
+    alone = train(matcher("knrm"), TrainingData(samples), config=config)
+    assert alone.dev_run is None and alone.calibration is None and alone.folder is None
+
+
+def test_either_a_config_or_settings(matcher, questions):
+    with pytest.raises(ConfigError, match="give either config or settings, got both: patience"):
+        train(matcher(), questions, config=TrainConfig(), patience=3)
+
+
+def test_the_root_has_the_function_and_its_settings():
+    assert mw.train is not None and mw.TrainConfig is TrainConfig
