@@ -41,7 +41,7 @@ class KeyRing:
     Each check compares all of them, so that its duration reveals nothing about any key.
 
     Args:
-        keys: Accepted keys; with none, every request is admitted.
+        keys: Accepted keys.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -49,8 +49,6 @@ class KeyRing:
 
     def admits(self, authorization: bytes) -> bool:
         """Return whether an Authorization header is `Bearer KEY` with an accepted key."""
-        if not self._digests:
-            return True
         scheme, _, key = authorization.partition(b" ")
         digest = sha256(key.strip()).digest()
         matches = sum([compare_digest(digest, each) for each in self._digests])

@@ -69,6 +69,12 @@ class Answer(Scored):
 
     relevance: Scores
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Response headers that say how much text was cut off."""
+        cut = self.truncation
+        return {"X-Matchwork-Truncated": f"texts={cut.texts}, tokens={cut.tokens}"}
+
 
 class Service:
     """The models, each with its own queue.

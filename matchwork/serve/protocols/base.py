@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from matchwork.registry import Registry
 from matchwork.serve.failures import Failure, Kind
-from matchwork.serve.service import Answer, Service
+from matchwork.serve.service import Service
 
 _STATUSES = {
     Kind.SYNTAX: 422,
@@ -99,12 +99,6 @@ class Protocol:
 
 PROTOCOLS: Registry[Protocol] = Registry("protocol")
 """The protocols that every service speaks."""
-
-
-def report_truncation(response: Response, answer: Answer) -> None:
-    """Set the header that says how much text was cut off."""
-    cut = answer.truncation
-    response.headers["X-Matchwork-Truncated"] = f"texts={cut.texts}, tokens={cut.tokens}"
 
 
 class _StrictRequest(Request):

@@ -18,7 +18,6 @@ from matchwork.serve.protocols.base import (
     Protocol,
     StrictModel,
     StrictRoute,
-    report_truncation,
 )
 from matchwork.serve.served import Served
 from matchwork.serve.service import Service
@@ -121,7 +120,7 @@ def _routes(service: Service) -> APIRouter:
         hits, answer = await service.rerank(served, request.query, documents, top_k=request.top_n)
         pairs = [(request.query, documents[hit.index]) for hit in hits]
         spans = await _relevant_spans(service, served, pairs, options)
-        report_truncation(response, answer)
+        response.headers.update(answer.headers)
         warnings = [str(answer.truncation)] if answer.truncation.texts else None
         return CohereResponse(
             id=str(uuid4()),

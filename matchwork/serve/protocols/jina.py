@@ -11,7 +11,6 @@ from matchwork.serve.protocols.base import (
     Protocol,
     StrictModel,
     StrictRoute,
-    report_truncation,
 )
 from matchwork.serve.service import Service
 
@@ -76,7 +75,7 @@ def _routes(service: Service) -> APIRouter:
         documents = [each if isinstance(each, str) else each.text for each in request.documents]
         service.check(request.query, documents)
         hits, answer = await service.rerank(served, request.query, documents, top_k=request.top_n)
-        report_truncation(response, answer)
+        response.headers.update(answer.headers)
         return JinaResponse(
             model=served.name,
             usage=Usage(total_tokens=answer.num_tokens, prompt_tokens=answer.num_tokens),

@@ -16,7 +16,6 @@ from matchwork.serve.protocols.base import (
     Protocol,
     StrictModel,
     StrictRoute,
-    report_truncation,
 )
 from matchwork.serve.service import Service
 
@@ -92,7 +91,7 @@ def _routes(service: Service) -> APIRouter:
                 f"{cut.texts} texts have {cut.tokens} tokens more than the model reads; "
                 "leave truncate: false out to cut them",
             )
-        report_truncation(response, answer)
+        response.headers.update(answer.headers)
         return [
             TEIResult(
                 index=hit.index,
