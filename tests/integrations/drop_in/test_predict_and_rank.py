@@ -34,7 +34,7 @@ def test_the_same_arguments_in_the_same_order(method):
 def test_all_that_the_library_is_made_with(folder, ours):
     library = inspect.signature(sentence_transformers.CrossEncoder.__init__).parameters
     mine = inspect.signature(CrossEncoder.__init__).parameters
-    ours_alone = ("by_place", "precision", "older")
+    ours_alone = ("positional", "precision", "older")
     assert [name for name in mine if name not in ours_alone] == list(library)
     harmless = {name: library[name].default for name in list(library)[2:]}
     harmless |= {"num_labels": 1, "trust_remote_code": True, "local_files_only": True}
