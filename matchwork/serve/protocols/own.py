@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from matchwork.explain.titles import evidence_title
+from matchwork.explain import view_tables
 from matchwork.serve.protocols.base import DETAIL, PROTOCOLS, Protocol, StrictModel, StrictRoute
 from matchwork.serve.service import Service
 
@@ -65,14 +65,13 @@ def _routes(service: Service) -> APIRouter:
 
     @router.post("/explain", responses=DETAIL.documented)
     async def explain_pair(request: ExplainRequest) -> dict[str, Any]:
-        """Explain the score of a pair: tokens, tables, weights."""
+        """Explain the score of a pair: tokens, tables, weights, views."""
         served = service.find(request.model)
         service.check_query(request.query)
         service.check_length(request.document, "document")
         (explanation,) = await service.explain(served, [(request.query, request.document)])
-        names = (*explanation.tables, *explanation.weights)
-        titles = {name: evidence_title(name) for name in names}
-        return {**explanation.to_json(), "model": served.name, "titles": titles}
+        views = view_tables(explanation)
+        return {**explanation.to_dict(), "model": served.name, "views": views}
 
     return router
 
