@@ -11,7 +11,7 @@ from matchwork.interact.interaction import (
 )
 from matchwork.interact.masked import attend, masked_max, masked_mean, masked_softmax
 from matchwork.interact.max_sim import MaxSim, max_sim
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 from matchwork.interact.similarity import cosine, cosine_table, row_lengths
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""The types that numbers are multiplied and added up in."""
+"""Precision under autocast: the types to multiply and to add up in, and the last layer."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def wide_type(values: Tensor) -> torch.dtype:
@@ -15,3 +15,15 @@ def product_type(values: Tensor) -> torch.dtype:
     if torch.is_autocast_enabled(device) and values.dtype != torch.float64:
         return torch.get_autocast_dtype(device)
     return values.dtype
+
+
+class ScoreLayer(nn.Linear):
+    """A linear layer that multiplies in the type of its weights, whatever autocast asks for.
+
+    In 16 bits scores that are nearly equal would become ties, and a ranking a matter of chance.
+    """
+
+    def forward(self, values: Tensor) -> Tensor:
+        """As any linear layer."""
+        with torch.autocast(values.device.type, enabled=False):
+            return super().forward(values.to(self.weight.dtype))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from matchwork.encode import Encoded, Encoder, TransformerEncoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyMapping, cosine
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import FINE_TUNING, MatchOutput, ModelConfig, PairModel, register
 from matchwork.text import PairBatch
 

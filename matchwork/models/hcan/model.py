@@ -28,12 +28,11 @@ from torch.nn.functional import pad
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, Interaction, LazyEvidence, LazyMapping, WordWeights
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
+from matchwork.models.hcan.feature_means import FeatureMeans
 from matchwork.models.hcan.levels import LevelKind, Levels
-from matchwork.models.hcan.part_means import PartMeans
-from matchwork.models.hcan.phrase_weights import PhraseWeights
-from matchwork.models.hcan.relevance import Competitors, Relevance, relevance
+from matchwork.models.hcan.relevance import Competitors, PhraseWeights, Relevance, relevance
 from matchwork.models.hcan.semantic import CoAttention, Pooling, Salience, SemanticMatching
 from matchwork.text import PairBatch, TokenTable
 
@@ -168,7 +167,7 @@ class HCAN(MatchModel):
             )
             shapes["semantic"] = (config.num_layers, self.semantic.width)
         if config.parts == "both":
-            self.means = PartMeans(shapes)
+            self.means = FeatureMeans(shapes)
         num_features = sum(levels * width for levels, width in shapes.values())
         self.head = _head(num_features, config, self.preset.head_layers)
 
@@ -180,7 +179,7 @@ class HCAN(MatchModel):
     def fit_feature_means(self, pairs: Iterable[PairBatch]) -> None:
         """Average the features of both parts over these pairs."""
         if hasattr(self, "means"):
-            self.means.learn(
+            self.means.fit(
                 self.trace(self._cut(self.encode(p.query)), self.encode(p.document)).by_part()
                 for p in pairs
             )
@@ -287,7 +286,7 @@ class HCAN(MatchModel):
     @torch.no_grad()
     def _part_scores(self, trace: HCANTrace) -> dict[str, Tensor]:
         """Scores with the features of one part, or of both, at their mean, where it is known."""
-        held = self.means.held(trace.by_part()) if hasattr(self, "means") else {}
+        held = self.means.hold(trace.by_part()) if hasattr(self, "means") else {}
         return {
             part: _log_odds(self.classify(features["relevance"], features["semantic"]))
             for part, features in held.items()

@@ -29,7 +29,7 @@ from matchwork.encode import Encoded, Encoder, WordEmbedding
 from matchwork.encode.word_embedding import hashed_vectors
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, LazyEvidence, WordWeights
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iam.energy import AdjacentEnergy
 from matchwork.models.iam.interactive_attention import (

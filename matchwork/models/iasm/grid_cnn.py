@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 
 CHANNELS = (16, 32)
 POOLED = (4, 8)  # rows x columns, whatever the lengths of the texts

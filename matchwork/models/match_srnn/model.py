@@ -26,7 +26,7 @@ from torch.nn.functional import pad
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 from matchwork.kernels.spatial_gru import (
     ENGINES,
     Activation,
@@ -37,8 +37,7 @@ from matchwork.kernels.spatial_gru import (
     spatial_gru,
 )
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
-from matchwork.models.match_srnn.indicator import same_words
-from matchwork.models.match_srnn.neural_tensor import NeuralTensor, TensorBias
+from matchwork.models.match_srnn.interactions import NeuralTensor, TensorBias, same_words
 
 GATES = ("input", "left", "top", "diagonal")
 _TITLES = {

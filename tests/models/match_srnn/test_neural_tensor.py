@@ -11,8 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
-from matchwork.models.match_srnn.indicator import same_words
-from matchwork.models.match_srnn.neural_tensor import NeuralTensor
+from matchwork.models.match_srnn.interactions import NeuralTensor, same_words
 
 BIASES = ("inside", "outside", "none")
 

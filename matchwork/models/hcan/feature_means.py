@@ -8,7 +8,7 @@ from torch import Tensor, nn
 Features = Mapping[str, Tensor]
 
 
-class PartMeans(nn.Module):
+class FeatureMeans(nn.Module):
     """The mean features of each part, by its name; zero until they are learnt or loaded."""
 
     def __init__(self, shapes: Mapping[str, Sequence[int]]) -> None:
@@ -17,7 +17,7 @@ class PartMeans(nn.Module):
             self.register_buffer(part, torch.zeros(*shape))
 
     @torch.no_grad()
-    def learn(self, batches: Iterable[Features]) -> None:
+    def fit(self, batches: Iterable[Features]) -> None:
         """Average features of shape (batch, ...) over all rows of all batches."""
         means = dict(self.named_buffers())
         sums = {part: torch.zeros_like(mean, dtype=torch.float64) for part, mean in means.items()}
@@ -29,7 +29,7 @@ class PartMeans(nn.Module):
         for part, mean in means.items():
             mean.copy_(sums[part] / max(1, num_rows))
 
-    def held(self, features: Features) -> dict[str, dict[str, Tensor]]:
+    def hold(self, features: Features) -> dict[str, dict[str, Tensor]]:
         """For each part its own features with the means of the others; for "neither", all means.
 
         Nothing where no means were learnt.
