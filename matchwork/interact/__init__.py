@@ -1,4 +1,4 @@
-"""VECTORS x VECTORS -> INTERACTION: tables of query words against document words."""
+"""Vectors to interactions: tables of query words by document words, and operations on them."""
 
 from matchwork.interact.interaction import (
     Codes,

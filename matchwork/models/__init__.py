@@ -1,4 +1,4 @@
-"""INTERACTION -> SCORE: one file per model; importing this package registers them all."""
+"""Models: interactions to scores, a file or folder per paper; importing this registers them."""
 
 from matchwork.models.addax.model import ADDAX, AddaxConfig
 from matchwork.models.bag import BagMatcher, BagMatcherConfig

@@ -1,9 +1,9 @@
-"""Bag matcher: two sums of word vectors, compared by their cosine.
+"""Bag of words: the cosine of two sums of word vectors; word order is ignored.
 
-The simplest learned matcher, and a strong one when little text is at hand: with vectors for
-words and bigrams it learns which words stand for each other. Order does not matter to it.
-Trained with in-batch negatives (every other document of the batch), as in Henderson et al.,
-Efficient Natural Language Response Suggestion for Smart Reply, 2017, arXiv:1705.00652.
+The simplest learned matcher, and strong with little training text: with vectors for words and
+bigrams it learns which words mean the same. Trained with in-batch negatives (the other documents
+of the batch), as in Henderson et al., Efficient Natural Language Response Suggestion for Smart
+Reply, 2017, arXiv:1705.00652.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,12 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class BagMatcherConfig(ModelConfig):
-    """`scale` multiplies the cosine, so that a softmax over candidates can be sharp."""
+    """Settings of `BagMatcher`.
+
+    Attributes:
+        scale: Initial factor of the cosine, which training changes; large values sharpen a
+            softmax over candidates.
+    """
 
     scale: float = 20.0
 
@@ -44,7 +49,7 @@ class BagMatcher(MatchModel):
         self.log_scale = nn.Parameter(torch.tensor(float(config.scale)).log())
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """The cosine is a sum over word pairs: each cell of the evidence is its share."""
+        """Compute scores; the evidence is what each word pair adds to them."""
         q, d = _bag(query), _bag(document)
         scores = self.log_scale.exp() * (q * d).sum(dim=-1)
         lengths = row_lengths(query.vectors.sum(dim=1)) * row_lengths(document.vectors.sum(dim=1))
@@ -54,7 +59,7 @@ class BagMatcher(MatchModel):
         return MatchOutput(scores, {"contribution": Interaction(shares, mask)})
 
     def match_all(self, query: Encoded, document: Encoded) -> Tensor:
-        """One matrix product instead of all pairs."""
+        """Score all pairs with one matrix product."""
         return self.log_scale.exp() * _bag(query) @ _bag(document).T
 
 

@@ -1,8 +1,8 @@
 """Bi-encoder: one vector per text, compared by their cosine.
 
 Reimers and Gurevych, Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks, EMNLP 2019,
-arXiv:1908.10084. Documents can be encoded once and kept (`Matcher.index`). As in that paper's
-library, the mean is over all tokens that the transformer reads, [CLS] and [SEP] included.
+arXiv:1908.10084. As in that paper's library, the mean is over all tokens that the transformer
+reads, [CLS] and [SEP] included.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,12 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class BiEncoderConfig(ModelConfig):
-    """How token vectors become one, how two of them are compared, and a factor of the score.
+    """Settings of `BiEncoder`.
 
-    `scale` lets a softmax over candidates be sharp; training moves it.
+    Attributes:
+        pooling: The text's vector: the mean of its token vectors, or that of [CLS].
+        similarity: How two text vectors are compared.
+        scale: Initial factor of the score, which training changes.
     """
 
     pooling: Literal["mean", "cls"] = "mean"
@@ -37,7 +40,7 @@ class BiEncoderConfig(ModelConfig):
 
 @register("bi-encoder")
 class BiEncoder(MatchModel):
-    """Score = scale * cos(vector of the query, vector of the document)."""
+    """Score = scale * cos(query vector, document vector), or their dot product."""
 
     Config: ClassVar[type[ModelConfig]] = BiEncoderConfig
     config: BiEncoderConfig
@@ -54,18 +57,18 @@ class BiEncoder(MatchModel):
         self.log_scale = nn.Parameter(torch.tensor(float(config.scale)).log())
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Row by row; the evidence is made when somebody looks."""
+        """Compare the text vectors row by row."""
         q, d = self._vector(query), self._vector(document)
         scale = self.log_scale.exp()
         evidence = LazyMapping(lambda: self._evidence(query, document, scale))
         return MatchOutput(scale * (q * d).sum(dim=-1), evidence)
 
     def match_all(self, query: Encoded, document: Encoded) -> Tensor:
-        """One matrix product instead of all pairs."""
+        """Score all pairs with one matrix product."""
         return self.log_scale.exp() * self._vector(query) @ self._vector(document).T
 
     def condense(self, text: Encoded) -> Encoded:
-        """The one vector that stands for the text, as a text of one token."""
+        """Return the text's vector, as a text of one token."""
         vector = self._pool(text).unsqueeze(1)
         return Encoded(vector, torch.ones_like(vector[..., 0], dtype=torch.bool))
 
@@ -76,28 +79,28 @@ class BiEncoder(MatchModel):
         return vector / row_lengths(vector).clamp_min(EPSILON).unsqueeze(-1)
 
     def _pool(self, text: Encoded) -> Tensor:
-        frame = _frame(text)
+        special = _special(text)
         if self.config.pooling == "cls":
-            return torch.cat([frame, text.vectors], dim=1)[:, 0]
-        total = text.vectors.sum(dim=1) + frame.sum(dim=1)
-        return total / _num_tokens(text, frame).unsqueeze(-1)
+            return torch.cat([special, text.vectors], dim=1)[:, 0]
+        total = text.vectors.sum(dim=1) + special.sum(dim=1)
+        return total / _num_tokens(text, special).unsqueeze(-1)
 
     def _evidence(self, query: Encoded, document: Encoded, scale: Tensor) -> dict[str, Interaction]:
-        """Of means, what each pair of tokens adds to the score; special tokens add the rest."""
+        """For means, what each token pair adds to the score; special tokens add the rest."""
         alike = cosine(query, document)
         if self.config.pooling == "cls":
             return {"similarity": alike}
         for text in (query, document):
-            scale = scale / _num_tokens(text, _frame(text))
+            scale = scale / _num_tokens(text, _special(text))
             if self.config.similarity == "cosine":
                 scale = scale / row_lengths(self._pool(text)).clamp_min(EPSILON)
         shares = scale[:, None, None] * (query.vectors @ document.vectors.transpose(1, 2))
         return {"contribution": Interaction(shares, alike.mask)}
 
 
-def _frame(text: Encoded) -> Tensor:
+def _special(text: Encoded) -> Tensor:
     return text.vectors[:, :0] if text.frame is None else text.frame
 
 
-def _num_tokens(text: Encoded, frame: Tensor) -> Tensor:
-    return (text.mask.sum(dim=1) + frame.shape[1]).clamp_min(1)
+def _num_tokens(text: Encoded, special: Tensor) -> Tensor:
+    return (text.mask.sum(dim=1) + special.shape[1]).clamp_min(1)

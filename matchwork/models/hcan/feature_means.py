@@ -1,4 +1,4 @@
-"""What the features of a model's parts are like on average, to see what one part alone says."""
+"""Mean features of a model's parts, to compute the score of one part alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ Features = Mapping[str, Tensor]
 
 
 class FeatureMeans(nn.Module):
-    """The mean features of each part, by its name; zero until they are learnt or loaded."""
+    """Mean features of each part by its name, in buffers; zero until fitted or loaded."""
 
     def __init__(self, shapes: Mapping[str, Sequence[int]]) -> None:
         super().__init__()
@@ -30,9 +30,9 @@ class FeatureMeans(nn.Module):
             mean.copy_(sums[part] / max(1, num_rows))
 
     def hold(self, features: Features) -> dict[str, dict[str, Tensor]]:
-        """For each part its own features with the means of the others; for "neither", all means.
+        """Return each part's features with the means of all others; "neither" has means only.
 
-        Nothing where no means were learnt.
+        Empty if no means were fitted.
         """
         if not any(bool(mean.any()) for mean in self.buffers()):
             return {}

@@ -2,19 +2,19 @@
 
 Rao, Liu, Tay, Yang, Shi, Lin, Bridging the Gap between Relevance Matching and Semantic Matching
 for Short Text Similarity Modeling, EMNLP 2019, https://aclanthology.org/D19-1540. Relevance
-matching asks how strongly each query phrase is found in the document and has no parameters;
+matching measures how strongly each query phrase matches the document and has no parameters;
 semantic matching is co-attention and a BiLSTM. A small network reads the features of all layers.
 
-The authors' code is not what they printed, so there are two presets (see `PRESETS`):
+The authors' code differs from the paper, so there are two presets (see `PRESETS`):
 - "paper": the softmax of relevance matching is over the document, which makes its mean feature
-  1 / (number of words), and the document's own weight in the attention cancels: it never learns.
+  1 / (number of words), and the document's own weight in the attention cancels: it is not learnt.
 - "code": the softmax is over the query, without the mean; level 0 (words) takes part; documents
-  are summarised by the softmax of raw scores; BiLSTM states are pooled. Two of its tensors were
-  reshaped where they had to be transposed, and its bigram weights stood one word off: not here.
+  are summarised by the softmax of raw scores; BiLSTM states are pooled. Two bugs are not
+  reproduced: tensors that are reshaped instead of transposed, and bigram weights shifted by a word.
 
 Departures: padding is masked everywhere. A binary decision is trained on its log odds, which is
-the same number. The relu of the code's co-attention features changes nothing after the
-convolutions, which end in one: there it is left out.
+equivalent. The code's ReLU on co-attention features is left out after convolutions, which end in
+one anyway.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,10 +38,17 @@ from matchwork.text import PairBatch, TokenTable
 
 
 class Preset(NamedTuple):
-    """Where the paper and its code differ; see `relevance` and `SemanticMatching` for the terms.
+    """The differences of the paper and its code; see also `relevance` and `SemanticMatching`.
 
-    `first_level` and `weighted_levels` are the first level that is matched for relevance and
-    how many levels, from the words on, have phrase weights.
+    Attributes:
+        competitors: Phrases that the softmax of relevance matching is over.
+        mean_feature: Whether relevance features include the means.
+        first_level: First level that is matched for relevance.
+        weighted_levels: Number of levels, from the words on, with phrase weights; None: all.
+        salience: How document words are weighed.
+        pooling: How BiLSTM states are pooled.
+        rectify: Whether BiLSTMs on contextual levels have a ReLU on their input.
+        head_layers: Number of hidden layers of the classifier.
     """
 
     competitors: Competitors
@@ -62,11 +69,21 @@ PRESETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class HCANConfig(ModelConfig):
-    """What is matched (`parts`, `preset`), on which layers (`encoder` to `kernel`), and the head.
+    """Settings of `HCAN`.
 
-    `query_length`: relevance features belong to positions, so queries must not be longer.
-    `phrase_weights`: whether rare phrases of the training texts count for more; not so in the
-    authors' code unless asked for.
+    Attributes:
+        parts: Relevance matching, semantic matching, or both.
+        preset: Variant of the model, see `PRESETS`.
+        encoder: Kind of the shared encoder, see `Levels`.
+        num_layers: Layers of the encoder.
+        filters: Width of its layers.
+        kernel: Width of its (first) convolution, in words.
+        hidden: Width of the BiLSTM's pooled output ("paper") and of the classifier.
+        dropout: Dropout in the encoder.
+        query_length: Longest query; relevance features belong to positions.
+        num_classes: Number of classes.
+        phrase_weights: Weigh query phrases by their rarity in the training texts; off by default,
+            as in the authors' code.
     """
 
     parts: Literal["both", "relevance", "semantic"] = "both"
@@ -99,9 +116,14 @@ class HCANConfig(ModelConfig):
 
 
 class HCANTrace(NamedTuple):
-    """All that was computed on the way: one `Relevance` per level, the features of each part.
+    """Intermediate results of a batch.
 
-    `weights` are those of query phrases, (batch, levels, query).
+    Attributes:
+        weights: Weights of query phrases, shape (batch, levels, query).
+        relevance: Relevance tables by level.
+        attention: Co-attention; None without semantic matching.
+        relevance_features: Shape (batch, levels, width).
+        semantic_features: Shape (batch, levels, width).
     """
 
     weights: Tensor
@@ -111,7 +133,7 @@ class HCANTrace(NamedTuple):
     semantic_features: Tensor
 
     def by_part(self) -> dict[str, Tensor]:
-        """The features by the names of the parts."""
+        """Return the features of each part by its name."""
         return {"relevance": self.relevance_features, "semantic": self.semantic_features}
 
 
@@ -172,12 +194,12 @@ class HCAN(MatchModel):
         self.head = _head(num_features, config, self.preset.head_layers)
 
     def fit_corpus(self, texts: Sequence[TokenTable]) -> None:
-        """Weigh phrases by how rare they are in these texts."""
+        """Count the phrases of these texts, if they are weighed."""
         if hasattr(self, "phrases"):
             self.phrases.fit(texts)
 
     def fit_feature_means(self, pairs: Iterable[PairBatch]) -> None:
-        """Average the features of both parts over these pairs."""
+        """Average the features of each part over these pairs, if there are several."""
         if hasattr(self, "means"):
             self.means.fit(
                 self.trace(self._cut(self.encode(p.query)), self.encode(p.document)).by_part()
@@ -187,9 +209,12 @@ class HCAN(MatchModel):
     def match(
         self, query: Encoded, document: Encoded, phrase_weights: Tensor | None = None
     ) -> MatchOutput:
-        """Levels of both texts, relevance and semantic features, classifier.
+        """Encode levels, compute features of both parts, classify.
 
-        `phrase_weights`, (batch, levels + 1, query), take the place of the model's own.
+        Args:
+            query: Encoded queries.
+            document: Encoded documents.
+            phrase_weights: Shape (batch, levels + 1, query); None: the model's own.
         """
         query = self._cut(query)
         trace = self.trace(query, document, phrase_weights)
@@ -201,7 +226,7 @@ class HCAN(MatchModel):
     def trace(
         self, query: Encoded, document: Encoded, phrase_weights: Tensor | None = None
     ) -> HCANTrace:
-        """Every feature and what it was made of; a part that the model lacks has none."""
+        """Compute all features; a part that the model lacks has width 0."""
         by_query, by_document = self.levels(query), self.levels(document)
         cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         weights = self._weights(query, phrase_weights)
@@ -209,16 +234,16 @@ class HCAN(MatchModel):
         tables: list[Relevance] = []
         if self.config.parts != "semantic":
             tables = self._relevance((by_query[0], by_document[0]), sides, cells)
-        attention, found = None, query.vectors.new_zeros(len(query), self.config.num_layers, 0)
+        attention, semantic = None, query.vectors.new_zeros(len(query), self.config.num_layers, 0)
         if self.config.parts != "relevance":
             attention = self.semantic.attend(*sides, query.mask, document.mask)
-            found = self.semantic(*sides, query.mask, document.mask, attention)
-        return HCANTrace(weights, tables, attention, self._by_position(tables, weights), found)
+            semantic = self.semantic(*sides, query.mask, document.mask, attention)
+        return HCANTrace(weights, tables, attention, self._by_position(tables, weights), semantic)
 
     def _relevance(
         self, words: tuple[Tensor, Tensor], levels: tuple[Tensor, Tensor], cells: Tensor
     ) -> list[Relevance]:
-        """Of the words, where the preset has them, and of all levels above them in one go."""
+        """Match the words, if the preset does, and all levels above them at once."""
         above = relevance(
             *levels, cells.expand(len(levels[0]), *cells.shape), self.preset.competitors
         )
@@ -228,9 +253,9 @@ class HCAN(MatchModel):
         return tables
 
     def classify(self, relevance_features: Tensor, semantic_features: Tensor) -> Tensor:
-        """Logits of the classes from features of shape (batch, levels, width).
+        """Map features of shape (batch, levels, width) to logits, shape (batch, classes).
 
-        The paper's are ordered by level, the code's by part.
+        The paper orders features by level, its code by part.
         """
         features = [relevance_features, semantic_features]
         if self.preset.first_level == 1 and self.config.parts == "both":
@@ -244,7 +269,7 @@ class HCAN(MatchModel):
         return trim_padding(query, self.config.query_length, "query")
 
     def _weights(self, query: Encoded, given: Tensor | None) -> Tensor:
-        """(batch, levels, query) of the levels 0 to N; 1 at every word where nothing is known."""
+        """Return phrase weights of all levels, (batch, levels, query); 1 without counts."""
         words = query.mask.unsqueeze(1).to(query.vectors.dtype)
         ones = words.expand(-1, self.config.num_layers + 1, -1)
         if given is None and hasattr(self, "phrases") and query.ids is not None:
@@ -256,7 +281,7 @@ class HCAN(MatchModel):
         return own if weighted is None else torch.cat([own[:, :weighted], ones[:, weighted:]], 1)
 
     def _by_position(self, tables: list[Relevance], weights: Tensor) -> Tensor:
-        """Weighted features, (batch, levels, width), each in the place of its query word."""
+        """Return weighted features, (batch, levels, width), at the positions of query words."""
         missing = self.config.query_length - weights.shape[-1]
         used = weights[:, self.preset.first_level :]
         if not tables:
@@ -267,40 +292,40 @@ class HCAN(MatchModel):
         return torch.cat([pad(used * feature, (0, missing)) for feature in features], dim=-1)
 
     def _evidence(self, query: Encoded, document: Encoded, trace: HCANTrace) -> dict[str, Evidence]:
-        """Per level: relevance, the weights of query phrases, co-attention, document salience."""
+        """Collect relevance, phrase weights, co-attention and document salience of each level."""
         cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         evidence: dict[str, Evidence] = {}
         lengths = self.levels.phrase_lengths
-        for level, found in enumerate(trace.relevance, start=self.preset.first_level):
+        for level, table in enumerate(trace.relevance, start=self.preset.first_level):
             weights = WordWeights(trace.weights[:, level], query.mask, "query")
-            evidence[f"relevance_{level}"] = Interaction(found.table, cells, lengths[level])
+            evidence[f"relevance_{level}"] = Interaction(table.table, cells, lengths[level])
             evidence[f"phrase_weight_{level}"] = weights
         if trace.attention is not None:
             by_level = zip(trace.attention.table, trace.attention.salience, strict=True)
-            for level, (table, salience) in enumerate(by_level, start=1):
+            for level, (attended, salience) in enumerate(by_level, start=1):
                 weights = WordWeights(salience, document.mask, "document")
-                evidence[f"attention_{level}"] = Interaction(table, cells, lengths[level])
+                evidence[f"attention_{level}"] = Interaction(attended, cells, lengths[level])
                 evidence[f"document_salience_{level}"] = weights
         return evidence
 
     @torch.no_grad()
     def _part_scores(self, trace: HCANTrace) -> dict[str, Tensor]:
-        """Scores with the features of one part, or of both, at their mean, where it is known."""
-        held = self.means.hold(trace.by_part()) if hasattr(self, "means") else {}
+        """Compute the scores of each part with the other at its mean, if means were fitted."""
+        means = self.means.hold(trace.by_part()) if hasattr(self, "means") else {}
         return {
             part: _log_odds(self.classify(features["relevance"], features["semantic"]))
-            for part, features in held.items()
+            for part, features in means.items()
         }
 
 
 def _log_odds(logits: Tensor) -> Tensor:
-    """Of class 1 against all others."""
+    """Return the log odds of class 1 against all others."""
     others = torch.cat([logits[:, :1], logits[:, 2:]], dim=1)
     return logits[:, 1] - others.logsumexp(dim=1)
 
 
 def _head(num_features: int, config: HCANConfig, num_layers: int) -> nn.Sequential:
-    """One or two hidden layers, the second a third as wide as the first."""
+    """Make the classifier: one or two hidden layers, the second a third as wide."""
     widths = [num_features, config.hidden, config.hidden // 3][: num_layers + 1]
     layers: list[nn.Module] = []
     for width, wider in zip(widths[1:], widths, strict=False):

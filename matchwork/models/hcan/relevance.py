@@ -19,13 +19,13 @@ from matchwork.text.statistics import CorpusStatistics, Weights
 
 Competitors = Literal["document", "query"]
 
-# The hash of matchwork.text.statistics on signed numbers, which shift in copies of their sign.
+# The hash of matchwork.text.statistics, in signed integers.
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOW_BITS = (1 << 35) - 1
 
 
 class Relevance(NamedTuple):
-    """A softmaxed table, (..., query, document), and its rows' largest value."""
+    """A softmaxed table, its mask (both (..., query, document)) and the maximum of each row."""
 
     table: Tensor
     mask: Tensor
@@ -33,26 +33,29 @@ class Relevance(NamedTuple):
 
     @property
     def mean(self) -> Tensor:
-        """The mean of every row."""
+        """Mean of every row, shape (..., query)."""
         return masked_mean(self.table, self.mask)
 
 
 def relevance(query: Tensor, document: Tensor, mask: Tensor, competitors: Competitors) -> Relevance:
-    """Dot products of all phrases, of any number of levels at once; `mask` is of their shape.
+    """Return the softmaxed dot products of all phrases.
 
-    The softmax is over the "document" phrases that compete for a query phrase, in which case the
-    mean of a row is 1 / (number of document words) whatever the texts say; or over the "query"
-    phrases that compete for a document phrase.
+    Args:
+        query: Shape (..., query, dim).
+        document: Shape (..., document, dim).
+        mask: Shape (..., query, document).
+        competitors: Phrases that the softmax is over. With "document", the mean of a row is
+            1 / (number of document words) for any text.
     """
     table = masked_softmax(query @ document.mT, mask, dim=-1 if competitors == "document" else -2)
     return Relevance(table, mask, masked_max(table, mask))
 
 
 class PhraseWeights(FittedTables):
-    """Weights of the phrases of a corpus by their keys; empty until it is fitted or loaded.
+    """Weights of query phrases by their rarity in a corpus: 1 for the rarest, 0 for the commonest.
 
-    `keys` are those of all counted phrases of 1 to `max_order` words, in order; `weights` go
-    with them. Keys of different orders do not meet: they are hashes of 64 bits.
+    `keys` are sorted 64-bit hashes of all counted phrases of 1 to `max_order` words; entry i of
+    `weights` belongs to entry i of `keys`.
     """
 
     keys: Tensor
@@ -71,28 +74,32 @@ class PhraseWeights(FittedTables):
         self.weights = torch.from_numpy(weights).to(self.weights)
 
     def forward(self, ids: Tensor, mask: Tensor, lengths: Sequence[int]) -> Tensor:
-        """Weights of the phrases that start at each word, (batch, len(lengths), words).
+        """Return weights of the phrases that start at each word, (batch, len(lengths), words).
 
-        A phrase of `lengths[h]` words that the end of the text cuts off is the shorter phrase
-        that it is. One longer than `max_order` weighs the mean of its words; one that was never
-        seen weighs 1; padding weighs 0.
+        Phrases end with the text. A phrase longer than `max_order` has the mean weight of its
+        words, an unseen one weight 1, padding weight 0.
+
+        Args:
+            ids: Shape (batch, words).
+            mask: Shape (batch, words).
+            lengths: Numbers of words in a phrase, one for each level.
         """
         positions = torch.arange(mask.shape[1], device=mask.device)
         left = (mask.sum(dim=1, keepdim=True) - positions).clamp_min(0)
-        found = [self._look_up(ids, order) for order in range(1, self.max_order + 1)]
-        sums = pad((found[0] * mask).cumsum(dim=1), (1, 0))
+        by_order = [self._look_up(ids, order) for order in range(1, self.max_order + 1)]
+        sums = pad((by_order[0] * mask).cumsum(dim=1), (1, 0))
         levels = []
         for length in lengths:
             real = left.clamp_max(length)
             ends = (positions + real).clamp_max(mask.shape[1])
             weights = (sums.gather(1, ends) - sums[:, :-1]) / real.clamp_min(1)
-            for order, of_order in enumerate(found, start=1):
+            for order, of_order in enumerate(by_order, start=1):
                 weights = torch.where(real == order, of_order, weights)
             levels.append(weights.masked_fill(~mask, 0.0))
         return torch.stack(levels, dim=1)
 
     def _look_up(self, ids: Tensor, order: int) -> Tensor:
-        """The weight of the phrase of `order` words from each word on; past the end anything."""
+        """Return weights of the phrases of `order` words from each word on; any past the end."""
         padded, keys = pad(ids, (0, order - 1)), torch.zeros_like(ids)
         for offset in range(order):
             keys = (keys ^ padded[:, offset : offset + ids.shape[1]]) * _MIX
@@ -104,10 +111,9 @@ class PhraseWeights(FittedTables):
 
 
 def phrase_table(tables: Sequence[TokenTable], max_order: int) -> tuple[Ids, Weights]:
-    """Keys (in order) and weights of all phrases of 1 to `max_order` words of these texts.
+    """Return sorted keys and weights of all phrases of 1 to `max_order` words of these texts.
 
-    The weights are those of `CorpusStatistics.ngram_weights`: `log(1 + tokens / count)`, scaled
-    to [0, 1] among the phrases of equal length.
+    A weight is `log(1 + tokens / count)`, scaled to [0, 1] among phrases of equal length.
     """
     counted = CorpusStatistics.fit(TokenTable.join(tables), max_order).to_arrays()
     num_tokens = counted["totals"][1]
