@@ -136,5 +136,5 @@ def test_missing_wordnet_is_noticed_before_any_work(linked, monkeypatch):
     monkeypatch.setattr("matchwork.models.iasm.linked_words.find_spec", lambda name: None)
     monkeypatch.setattr("matchwork.experiment.prepare.load", None)  # reading data would fail
     recipe = load_recipe(linked, ["links.source=wordnet", "links.file=''"])
-    with pytest.raises(DataError, match="WordNet's files are not here"):
+    with pytest.raises(DataError, match="WordNet is not installed"):
         prepare(recipe)

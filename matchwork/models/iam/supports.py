@@ -1,7 +1,7 @@
-"""Where the entries of a state may lie, and how they are distributed there.
+"""Domains of a state's entries and their distributions under a field.
 
-Each entry x has the density `exp(-a x)` up to a constant (for "gauss" times `exp(-x^2 / 2)`),
-given the field `a` that acts on it.
+Under a field `a`, an entry x has a density proportional to `exp(-a x)`, for "gauss" times
+`exp(-x^2 / 2)`.
 """
 
 import math
@@ -12,35 +12,35 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 SupportName: TypeAlias = Literal["box", "binary", "gauss"]
-_FLAT = 1e-6  # fields below it leave the box uniform
-_SMALL = 0.1  # below it, differences of large numbers give way to series
+_FLAT = 1e-6  # below this field, the box is sampled uniformly
+_SMALL = 0.1  # below this field, series replace differences of large numbers
 
 
 class Support(Protocol):
-    """Draws, means and normalisers of entries under a field, all elementwise."""
+    """Samples, means and normalisers of entries under a field, elementwise."""
 
     def sample(self, field: Tensor) -> Tensor:
-        """One draw for each entry."""
+        """Draw one value for each entry."""
         ...
 
     def mean(self, field: Tensor) -> Tensor:
-        """What the draws are on average."""
+        """Return the mean of each entry."""
         ...
 
     def log_normaliser(self, field: Tensor) -> Tensor:
-        """Log of the sum or integral of the density over the support."""
+        """Return the log of the sum or integral of the density."""
         ...
 
     def own_energy(self, values: Tensor) -> Tensor:
-        """What entries cost by themselves, added up over the last dimension."""
+        """Return the energy without a field, summed over the last dimension."""
         ...
 
 
 class Box:
-    """[-1, 1], where the states of an LSTM are: truncated exponentials."""
+    """[-1, 1], the range of LSTM states: truncated exponentials."""
 
     def sample(self, field: Tensor) -> Tensor:
-        """By the inverse of the distribution function, mirrored where the field is negative."""
+        """Invert the distribution function, mirrored where the field is negative."""
         uniform = torch.rand_like(field)
         strength = field.abs().clamp_min(_FLAT)
         drawn = -1 - torch.log1p(uniform * torch.expm1(-2 * strength)) / strength
@@ -62,12 +62,12 @@ class Box:
         return torch.where(small, series, direct)
 
     def own_energy(self, values: Tensor) -> Tensor:
-        """Nothing."""
+        """Return 0."""
         return values.new_zeros(values.shape[:-1])
 
 
 class Binary:
-    """-1 or 1: small enough to be enumerated."""
+    """-1 or 1."""
 
     def sample(self, field: Tensor) -> Tensor:
         """1 with probability sigmoid(-2 a)."""
@@ -82,15 +82,15 @@ class Binary:
         return field - logsigmoid(2 * field)
 
     def own_energy(self, values: Tensor) -> Tensor:
-        """Nothing."""
+        """Return 0."""
         return values.new_zeros(values.shape[:-1])
 
 
 class Gauss:
-    """All real numbers, each held back by `x^2 / 2`."""
+    """All real numbers, with the energy `x^2 / 2`."""
 
     def sample(self, field: Tensor) -> Tensor:
-        """Around -a, with deviation 1."""
+        """Draw from a normal distribution with mean -a and deviation 1."""
         return torch.randn_like(field) - field
 
     def mean(self, field: Tensor) -> Tensor:

