@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks import child
 from benchmarks.figures import Figure, Figures
 from benchmarks.workload import matcher, texts
-from matchwork.files import write_beside
+from matchwork.files import atomic_write
 
 ROWS = {"quick": (20_000, 100_000), "full": (100_000, 1_000_000)}
 _BLOCK = 10_000
@@ -50,7 +50,7 @@ def _score(folder: Path, num: int) -> child.Finished:
 def write_pairs(path: Path, num: int) -> None:
     """A pair file in which every document has a word that no other text has."""
     rng = np.random.default_rng(0)
-    with write_beside(path) as stream:
+    with atomic_write(path) as stream:
         stream.write("query\tdocument\tlabel\n")
         for start in range(0, num, _BLOCK):
             size = min(_BLOCK, num - start)

@@ -1,4 +1,4 @@
-"""Dataclasses as settings: one definition serves constructor, recipe, JSON and docs."""
+"""Settings as dataclasses: one definition for constructor, recipe, JSON and docs."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, field, fields
@@ -22,9 +22,15 @@ def later(default: T) -> T:
 
 
 def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
-    """Make a settings dataclass from a plain table, or say exactly what is wrong with it.
+    """Build a settings dataclass from a plain table.
 
-    `where` names the table in messages ("recipe section [train]").
+    Args:
+        cls: The dataclass.
+        values: The table; keys left out have their defaults.
+        where: Name of the table in messages ("recipe section [train]").
+
+    Raises:
+        ConfigError: If a key is unknown or missing, or a value has the wrong type.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -36,7 +42,7 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
             raise ConfigError(f"{where}: {key} = {value}: must be a finite number")
     try:
         return TypeAdapter(cls).validate_python(_spelled(cls, values))
-    except ConfigError as error:  # from the settings' own checks, which do not know the file
+    except ConfigError as error:  # from a check in the dataclass, which does not know `where`
         raise ConfigError(f"{where}: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
@@ -48,7 +54,7 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
 
 
 def _spelled(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same table with words where people write numbers: `precision = 32` means "32"."""
+    """Turn numbers into strings where these are choices: `precision = 32` means "32"."""
     hints = get_type_hints(cls)
     return {
         key: str(value) if str(value) in get_args(hints[key]) else value
@@ -57,7 +63,7 @@ def _spelled(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_table(settings: object) -> dict[str, Any]:
-    """The inverse of `build`: plain JSON values."""
+    """Return settings as plain JSON values, from which `build` makes them again."""
     left_out = {
         each.name
         for each in fields(settings)  # type: ignore[arg-type]

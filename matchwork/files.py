@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one: write beside, then rename."""
+"""Atomic writes: to a temporary file in the same folder, then renamed."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from matchwork.errors import DataError, OutputError
 
 
 def user_cache() -> Path:
-    """Where this platform's users keep what can be made again; not created here."""
+    """Return the cache folder of the user; it may not exist yet."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "matchwork"
 
 
-def _explain(path: Path, error: OSError) -> OutputError:
+def _write_error(path: Path, error: OSError) -> OutputError:
     reason = error.strerror or str(error)
     return OutputError(
         f"cannot write {path}: {reason}; check free space and permissions of {path.parent}. "
@@ -27,8 +27,16 @@ def _explain(path: Path, error: OSError) -> OutputError:
 
 
 @contextmanager
-def write_beside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file that takes the place of `path` only when the block ends without an error."""
+def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file that replaces `path` if the block ends without an error.
+
+    Args:
+        path: The file to write; its folder is created.
+        mode: "w" for UTF-8 text or "wb" for bytes.
+
+    Raises:
+        OutputError: If it cannot be written; `path` is then unchanged.
+    """
     path = Path(path)
     temporary: Path | None = None
     try:
@@ -48,21 +56,26 @@ def write_beside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        raise _explain(path, error) from error
+        raise _write_error(path, error) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def folder_beside(path: str | Path, own_files: Collection[str]) -> Iterator[Path]:
-    """A new folder that takes the place of `path` only when the block ends without an error.
+def atomic_folder(path: str | Path, own_files: Collection[str]) -> Iterator[Path]:
+    """Create a temporary folder that replaces `path` if the block ends without an error.
 
-    The old folder goes as a whole, so one that holds anything but `own_files` is refused.
+    Args:
+        path: The folder to write. An existing one is deleted.
+        own_files: Names of the files that may be in an existing folder.
+
+    Raises:
+        OutputError: If it cannot be written, or holds other files; `path` is then unchanged.
     """
     path = Path(path)
     temporary: Path | None = None
-    _refuse_strangers(path, own_files)
+    _refuse_other_files(path, own_files)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
@@ -82,29 +95,29 @@ def folder_beside(path: str | Path, own_files: Collection[str]) -> Iterator[Path
         else:
             os.replace(temporary, path)
     except OSError as error:
-        raise _explain(path, error) from error
+        raise _write_error(path, error) from error
     except OutputError as error:
-        if isinstance(error.__cause__, OSError):  # name the folder asked for, not the one beside
-            raise _explain(path, error.__cause__) from error
+        if isinstance(error.__cause__, OSError):  # name `path`, not the temporary folder
+            raise _write_error(path, error.__cause__) from error
         raise
     finally:
         if temporary is not None and temporary.exists():
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _refuse_strangers(folder: Path, own_files: Collection[str]) -> None:
+def _refuse_other_files(folder: Path, own_files: Collection[str]) -> None:
     if not folder.is_dir():
         return
-    strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in own_files)
-    if strangers:
+    others = sorted(entry.name for entry in folder.iterdir() if entry.name not in own_files)
+    if others:
         raise OutputError(
-            f"cannot save as {folder}: the folder holds other files ({strangers[0]}) that would "
+            f"cannot save as {folder}: the folder holds other files ({others[0]}) that would "
             "be lost; name a new folder"
         )
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Delete what a killed process left of files it was writing beside their place."""
+    """Delete temporary files that a killed process left in a folder."""
     for part in Path(folder).glob(".*.part"):
         part.unlink(missing_ok=True)
 
@@ -116,18 +129,22 @@ def _umask() -> int:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8, all of it or nothing."""
-    with write_beside(path) as stream:
+    """Write a text as UTF-8, atomically."""
+    with atomic_write(path) as stream:
         stream.write(text)
 
 
 def write_json(path: str | Path, value: object) -> None:
-    """Write `value` as indented JSON, all of it or nothing."""
+    """Write a value as indented JSON, atomically."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file; a broken one is a `DataError` that names the line."""
+    """Read a JSON file.
+
+    Raises:
+        DataError: If it cannot be read or is not JSON; names the line.
+    """
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""How packages are loaded: names on first use, packages that can be called, one kept out."""
+"""Import tricks: names loaded on first use, callable packages, a package hidden from imports."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -9,9 +9,13 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: `homes` says in which module ("module:name") each name lives.
+    """Return a `__getattr__` for a package that imports its names on first use.
 
     Importing the package then costs nothing; torch and Lightning load when they are needed.
+
+    Args:
+        package: Name of the package.
+        homes: The module of each public name, as "module" or "module:name".
     """
 
     def load(name: str) -> Any:
@@ -30,7 +34,7 @@ class _CallablePackage(ModuleType):
 
 
 def make_callable(package: str) -> None:
-    """Let a package be called as the function it is named after: `mw.train(...)`.
+    """Make a package callable as the function of the same name inside it: `mw.train(...)`.
 
     Python binds a subpackage to its parent as soon as anything inside it is imported, which
     would hide a function of the same name.
@@ -39,9 +43,9 @@ def make_callable(package: str) -> None:
 
 
 @contextmanager
-def absent(package: str) -> Iterator[None]:
-    """Import something as if `package`, which it would try for, were not installed."""
-    if package in sys.modules:  # somebody wanted it: nothing is spared by hiding it
+def without_package(package: str) -> Iterator[None]:
+    """Hide a package from imports inside the block, unless it is imported already."""
+    if package in sys.modules:
         yield
         return
     sys.modules[package] = None  # type: ignore[assignment]

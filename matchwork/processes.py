@@ -1,4 +1,4 @@
-"""Processes that work for another one: they share its cores and do not go on without it."""
+"""Child processes: they share the machine's cores and end with their parent."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,11 @@ from threading import Thread
 
 
 def share_cores(number: int) -> None:
-    """Give this process, one of so many, its part of the threads, unless the user has said."""
+    """Limit this process to its share of threads, unless OMP_NUM_THREADS is set.
+
+    Args:
+        number: Number of processes that share the machine.
+    """
     if "OMP_NUM_THREADS" not in os.environ:
         import torch
 
@@ -16,7 +20,11 @@ def share_cores(number: int) -> None:
 
 
 def when_parent_ends(then: Callable[[], object]) -> None:
-    """Call `then`, in a thread, once the process that made this one has ended, be it killed."""
+    """Call a function, in a thread, when the parent process exits, including by SIGKILL.
+
+    Args:
+        then: The function; it is never called in a process without a parent.
+    """
     parent = parent_process()
     if parent is None:
         return

@@ -9,10 +9,10 @@ import pytest
 
 from matchwork.errors import DataError, OutputError
 from matchwork.files import (
-    folder_beside,
+    atomic_folder,
+    atomic_write,
     read_json,
     user_cache,
-    write_beside,
     write_json,
     write_text,
 )
@@ -27,7 +27,7 @@ def names(folder: Path) -> list[str]:
 def test_writes_and_makes_folders(tmp_path: Path) -> None:
     write_text(tmp_path / "a" / "b.txt", "été\r\n")
     assert (tmp_path / "a" / "b.txt").read_bytes() == "été\r\n".encode()
-    with write_beside(tmp_path / "raw", "wb") as stream:
+    with atomic_write(tmp_path / "raw", "wb") as stream:
         stream.write(b"\x00\xff")
     assert (tmp_path / "raw").read_bytes() == b"\x00\xff"
     assert names(tmp_path) == ["a", "raw"]
@@ -36,7 +36,7 @@ def test_writes_and_makes_folders(tmp_path: Path) -> None:
 def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     write_text(tmp_path / "ours", "")
-    with folder_beside(tmp_path / "folder", OWN):
+    with atomic_folder(tmp_path / "folder", OWN):
         pass
     (tmp_path / "plain_folder").mkdir()
 
@@ -50,7 +50,7 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
 def test_the_old_file_stays_until_the_end(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with write_beside(path) as stream:
+    with atomic_write(path) as stream:
         stream.write("new")
         stream.flush()
         assert path.read_text() == "old"
@@ -63,7 +63,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(
 ) -> None:
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with pytest.raises(error), write_beside(path) as stream:
+    with pytest.raises(error), atomic_write(path) as stream:
         stream.write("half")
         raise error
     assert path.read_text() == "old"
@@ -77,7 +77,7 @@ def test_an_error_leaves_the_old_folder_and_nothing_else(
     path = tmp_path / "folder"
     path.mkdir()
     (path / "old").touch()
-    with pytest.raises(error), folder_beside(path, OWN) as folder:
+    with pytest.raises(error), atomic_folder(path, OWN) as folder:
         (folder / "half").touch()
         raise error
     assert names(path) == ["old"]
@@ -87,7 +87,7 @@ def test_an_error_leaves_the_old_folder_and_nothing_else(
 def test_a_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     for name in ("first", "second"):
-        with folder_beside(path, OWN) as folder:
+        with atomic_folder(path, OWN) as folder:
             write_text(folder / name, "")
         assert names(path) == [name]
     assert names(tmp_path) == ["folder"]
@@ -109,7 +109,7 @@ def test_a_rename_that_fails_brings_the_old_folder_back(
     monkeypatch.setattr(os, "replace", refuse_new)
     with (
         pytest.raises(OutputError, match="folder: Input/output error"),
-        folder_beside(path, OWN) as new,
+        atomic_folder(path, OWN) as new,
     ):
         (new / "new").touch()
     assert names(path) == ["old"]
@@ -123,7 +123,7 @@ def test_something_in_the_way(tmp_path: Path) -> None:
         write_text(tmp_path / "folder", "")
     with (
         pytest.raises(OutputError, match="file: it is a file; name a folder"),
-        folder_beside(tmp_path / "file", OWN),
+        atomic_folder(tmp_path / "file", OWN),
     ):
         pass
     with pytest.raises(OutputError, match=r"cannot write .*below: (Not a directory|File exists)"):
@@ -141,7 +141,7 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
 
 
 def test_an_inner_error_names_the_folder_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(OutputError) as caught, folder_beside(tmp_path / "wanted", OWN) as folder:
+    with pytest.raises(OutputError) as caught, atomic_folder(tmp_path / "wanted", OWN) as folder:
         (folder / "file").touch()
         write_text(folder / "file" / "below", "")
     assert f"cannot write {tmp_path / 'wanted'}: " in str(caught.value)

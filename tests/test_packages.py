@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from matchwork.packages import absent
+from matchwork.packages import without_package
 
 SEARCH = """
 import sys
@@ -33,9 +33,9 @@ def test_a_search_does_not_load_jax(tmp_path: Path) -> None:
 
 def test_an_absent_package_can_be_imported_again_afterwards() -> None:
     sys.modules.pop("this", None)
-    with absent("wave"), pytest.raises(ImportError):
+    with without_package("wave"), pytest.raises(ImportError):
         import wave
     import wave
 
-    with absent("wave"):  # already loaded: stays
+    with without_package("wave"):  # already loaded: stays
         assert sys.modules["wave"] is wave

@@ -57,7 +57,7 @@ def roberta_tokenizer() -> tokenizers.Tokenizer:
     return made
 
 
-def tiny_encoder(vocab_size: int, dim: int, joint: bool = False) -> TransformerEncoder:
+def tiny_encoder(vocab_size: int, dim: int, cross_encode: bool = False) -> TransformerEncoder:
     """A random BERT that reads the ids of any tokenizer, framed by one of them, all trained."""
     architecture = {
         "model_type": "bert",
@@ -76,7 +76,7 @@ def tiny_encoder(vocab_size: int, dim: int, joint: bool = False) -> TransformerE
         after=(1,),
         second_type=1,
         trainable=True,
-        joint=joint,
+        cross_encode=cross_encode,
     )
     encoder = TransformerEncoder(config)
     for parameter in encoder.parameters():  # far from the usual start, as below

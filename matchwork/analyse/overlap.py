@@ -12,7 +12,7 @@ from typing import Any
 
 from matchwork.analyse.groups import Evaluations, Grouping, measure_groups, relevant_texts
 from matchwork.data import Split
-from matchwork.packages import absent
+from matchwork.packages import without_package
 from matchwork.rank.bm25 import BM25Config
 
 MEASURE = "P@1"
@@ -53,7 +53,7 @@ def overlap(
 
 def _splitter(stem: bool) -> Callable[[str], list[str]]:
     """Lower-cased words without stop words, cut as BM25 cuts them."""
-    with absent("jax"):  # see rank/bm25.py
+    with without_package("jax"):  # see rank/bm25.py
         from bm25s.stopwords import STOPWORDS_EN_PLUS
 
     return BM25Config(stemmer="english" if stem else None, stopwords=STOPWORDS_EN_PLUS).splitter()

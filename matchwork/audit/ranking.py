@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matchwork.audit.report import FirstStage, Orders
 from matchwork.data.dataset import Split
 from matchwork.ordering import order
-from matchwork.packages import absent
+from matchwork.packages import without_package
 
 DEPTHS = (10, 100, 1000)
 MAX_SEARCHES = 2000
@@ -24,7 +24,7 @@ class Search:
     """BM25 over the documents of one split or collection, no stop words, no stemming."""
 
     def __init__(self, documents: Mapping[str, str]) -> None:
-        with absent("jax"):  # see rank/bm25.py
+        with without_package("jax"):  # see rank/bm25.py
             import bm25s
 
         self.ids = list(documents)

@@ -180,14 +180,13 @@ def evaluation_header(with_baseline: bool) -> list[str]:
 
 def conditions(evaluations: "Mapping[str, Evaluation]") -> str:
     """What the numbers are over."""
-    from matchwork.evaluate import task_of
-    from matchwork.evaluate.protocol import TIES_BY_ID
+    from matchwork.evaluate import PROTOCOLS, task_of
 
     first = next(iter(evaluations.values()))
     if task_of(next(iter(first.values))) != "ranking":
         return f"{first.num_queries:,} pairs"
     ties = ", ".join(f"{name} {found.num_ties:,}" for name, found in evaluations.items())
-    rule = "sorted by id" if first.protocol in TIES_BY_ID else "counted against the system"
+    rule = "sorted by id" if PROTOCOLS[first.protocol].ties_by_id else "counted against the system"
     return (
         f"{first.num_queries:,} queries, protocol {first.protocol} "
         f"({first.num_dropped:,} dropped); tied documents, {rule}: {ties}"

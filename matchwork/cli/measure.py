@@ -151,7 +151,7 @@ class Answer:
                 }
                 for name, evaluation in self.evaluations.items()
             },
-            "reliability": None if self.reliability is None else self.reliability.to_json(),
+            "reliability": None if self.reliability is None else self.reliability.to_dict(),
         }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from matchwork.errors import ConfigError, DataError
-from matchwork.files import write_beside
+from matchwork.files import atomic_write
 
 Row: TypeAlias = Sequence[str | int | float | None]
 Write: TypeAlias = Callable[[list[Row]], None]
@@ -27,7 +27,7 @@ def open_table(path: str, names: Sequence[str]) -> Iterator[Write]:
     format = "tsv" if path == STDOUT else _format(path)
     with ExitStack() as stack:
         if format == "parquet":
-            yield _parquet(stack, stack.enter_context(write_beside(path, "wb")), names)
+            yield _parquet(stack, stack.enter_context(atomic_write(path, "wb")), names)
         else:
             yield _WRITERS[format](_text_stream(stack, path), names)
 
@@ -45,9 +45,9 @@ def _text_stream(stack: ExitStack, path: str) -> IO[str]:
     if path == STDOUT:
         return sys.stdout
     if not path.endswith(".gz"):
-        stream: IO[str] = stack.enter_context(write_beside(path))
+        stream: IO[str] = stack.enter_context(atomic_write(path))
         return stream
-    raw = stack.enter_context(write_beside(path, "wb"))
+    raw = stack.enter_context(atomic_write(path, "wb"))
     # No time stamp: the same scores give the same bytes.
     packed = gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6)
     stack.enter_context(packed)

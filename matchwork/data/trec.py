@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar, cast
 
 from matchwork.data.tables import numbered_lines
 from matchwork.errors import DataError
-from matchwork.files import write_beside
+from matchwork.files import atomic_write
 from matchwork.ordering import order
 from matchwork.types import Qrels, Run
 
@@ -131,11 +131,11 @@ def _check_ids(table: dict[str, dict[str, Any]]) -> None:
 @contextmanager
 def _write_lines(path: str | Path) -> Iterator[IO[str]]:
     if Path(path).suffix != ".gz":
-        with write_beside(path) as stream:
+        with atomic_write(path) as stream:
             yield cast(IO[str], stream)
         return
     with (
-        write_beside(path, "wb") as raw,
+        atomic_write(path, "wb") as raw,
         # No time stamp: equal rankings give equal bytes.
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as lines,

@@ -1,6 +1,6 @@
-"""TOKENS -> VECTORS: encoders and the vectors they start from."""
+"""TOKENS -> VECTORS: encoders, static word vectors and pre-trained transformers."""
 
-from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
+from matchwork.encode.base import ENCODERS, Encoded, EncodedPair, Encoder
 from matchwork.encode.corpus_vectors import learn_vectors
 from matchwork.encode.pretrained import load_transformer
 from matchwork.encode.transformer import TransformerConfig, TransformerEncoder
@@ -10,8 +10,8 @@ from matchwork.encode.word_vectors import WordVectors
 __all__ = [
     "ENCODERS",
     "Encoded",
+    "EncodedPair",
     "Encoder",
-    "Joined",
     "TransformerConfig",
     "TransformerEncoder",
     "WordEmbedding",

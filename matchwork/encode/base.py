@@ -1,4 +1,4 @@
-"""The contract between tokens and models: vectors that carry their mask."""
+"""The contract of encoders: token vectors that carry their mask."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -15,18 +15,21 @@ from matchwork.text import Sequences
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token vectors, shape (batch, length, dim), and a bool mask: True = real token.
+    """Token vectors and their mask; vectors of padding are set to zero.
 
-    Padding rows are zero: whatever vectors come in, the mask is applied to them here. `ids`
-    name the words behind the vectors, shape (batch, length), where there is one word per vector.
-    `frame` are the vectors of special tokens around the text ([CLS], [SEP]), shape
-    (batch, specials, dim), where the encoder has any.
+    Args:
+        vectors: Tensor, shape (batch, length, dim).
+        mask: Bool tensor, shape (batch, length): True = real token.
+        ids: Ids of the words behind the vectors, shape (batch, length), if every vector is one
+            word's.
+        special_vectors: Vectors of the special tokens around the text ([CLS], [SEP]), shape
+            (batch, specials, dim), if the encoder has any.
     """
 
     vectors: Tensor
     mask: Tensor
     ids: Tensor | None = None
-    frame: Tensor | None = None
+    special_vectors: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 3 or self.vectors.shape[:2] != self.mask.shape:
@@ -53,29 +56,29 @@ class Encoded:
         return self.vectors.shape[-1]
 
     def repeat_each(self, times: int) -> "Encoded":
-        """Every row `times` times in a row: a, a, b, b."""
+        """Repeat every text `times` times: a, a, b, b."""
         if times == 1:
             return self
         return self._each(lambda part: part.repeat_interleave(times, 0))
 
     def tile(self, times: int) -> "Encoded":
-        """The whole batch `times` times: a, b, a, b."""
+        """Repeat the whole batch `times` times: a, b, a, b."""
         if times == 1:
             return self
         return self._each(lambda part: part.repeat(times, *(1,) * (part.ndim - 1)))
 
     def take(self, rows: Tensor) -> "Encoded":
-        """The rows of these numbers, in their order, as often as they are named."""
+        """Return the texts at the indices `rows`, shape (n,), in that order."""
         return self._each(lambda part: part[rows])
 
     def cut(self, length: int) -> "Encoded":
-        """The same texts without what stands past `length` tokens."""
+        """Keep the first `length` tokens of every text."""
         ids = None if self.ids is None else self.ids[:, :length]
-        return Encoded(self.vectors[:, :length], self.mask[:, :length], ids, self.frame)
+        return Encoded(self.vectors[:, :length], self.mask[:, :length], ids, self.special_vectors)
 
     @staticmethod
     def concatenate(parts: "Sequence[Encoded]") -> "Encoded":
-        """The texts of all parts, one part after the other, padded to the longest."""
+        """Join batches into one, padded to the longest text."""
         length = max(part.mask.shape[1] for part in parts)
 
         def pad(values: list[Tensor]) -> Tensor:
@@ -84,26 +87,29 @@ class Encoded:
             return torch.cat([nn.functional.pad(value, end) for value, end in pairs])
 
         ids = [part.ids for part in parts if part.ids is not None]
-        frames = [part.frame for part in parts if part.frame is not None]
+        specials = [part.special_vectors for part in parts if part.special_vectors is not None]
         return Encoded(
             pad([part.vectors for part in parts]),
             pad([part.mask for part in parts]),
             pad(ids) if ids else None,
-            torch.cat(frames) if frames else None,
+            torch.cat(specials) if specials else None,
         )
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Encoded":
-        """The same change of all that there is."""
+        """Apply `change` to every tensor."""
         return Encoded(
             change(self.vectors),
             change(self.mask),
             None if self.ids is None else change(self.ids),
-            None if self.frame is None else change(self.frame),
+            None if self.special_vectors is None else change(self.special_vectors),
         )
 
 
-class Joined(NamedTuple):
-    """Two texts read as one: the vector of the first piece ([CLS]), and those of either text."""
+class EncodedPair(NamedTuple):
+    """Two texts encoded as one: the first token's vector ([CLS]), and the vectors of either text.
+
+    `first` has shape (batch, dim).
+    """
 
     first: Tensor
     query: Encoded
@@ -111,7 +117,10 @@ class Joined(NamedTuple):
 
 
 class Encoder(nn.Module, ABC):
-    """Sequences in, `Encoded` out; `dim` is the width of its vectors."""
+    """Base class of encoders: token ids in, one vector per token out.
+
+    Subclasses name themselves (`kind`, their key in `ENCODERS`) and their settings (`Config`).
+    """
 
     Config: ClassVar[type[Any]]
     kind: ClassVar[str]
@@ -124,30 +133,31 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, sequences: Sequences) -> Encoded:
-        """One vector per token."""
+        """Encode a batch of texts, each by itself."""
 
     @property
-    def joint(self) -> bool:
-        """Whether two texts that are matched are read as one, by `join`."""
+    def cross_encode(self) -> bool:
+        """Whether models get vectors of both texts read as one, by `encode_pair`."""
         return False
 
     @property
-    def pair_room(self) -> int | None:
-        """Most tokens of two texts that are read as one; None: any number."""
+    def max_pair_tokens(self) -> int | None:
+        """Most tokens of two texts read as one, without special tokens; None: no limit."""
         return None
 
-    def join(self, query: Sequences, document: Sequences) -> Joined:
-        """Both texts at once: each sees the other."""
+    def encode_pair(self, query: Sequences, document: Sequences) -> EncodedPair:
+        """Encode query and document as one text, so that each sees the other."""
         raise ConfigError(
-            f"vectors of kind {self.kind!r} are made of one text; a transformer reads two at once"
+            f"an encoder of kind {self.kind!r} reads one text at a time; use a transformer to "
+            "read two as one"
         )
 
     def frozen_names(self) -> set[str]:
-        """Entries of the state that training never changes, so a checkpoint can skip them."""
+        """Return the keys of the state dict that training never changes."""
         return set()
 
     def layers(self) -> list[nn.Module]:
-        """Layers that build on each other, from the input on, where there are any."""
+        """Return the stacked layers, from the input on; empty if there are none."""
         return []
 
 

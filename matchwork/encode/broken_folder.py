@@ -1,7 +1,7 @@
-"""What is wrong with a transformer's folder, in words; the transformers library says it in its own.
+"""Errors about a transformer's folder that say what is wrong with it.
 
-That library fails in many ways: errors of half a dozen kinds, the key of a dictionary alone, advice
-to set options that are not ours.
+The transformers library raises errors of half a dozen kinds: the bare key of a dictionary, advice
+to set options that are not ours, and so on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,30 @@ from matchwork.files import read_json
 
 
 def cannot_open(what: str, folder: Path, error: Exception) -> DataError:
-    """The error to raise for one of that library."""
+    """Translate an error of the transformers library.
+
+    Args:
+        what: What was to be opened ("the tokenizer").
+        folder: The transformer's folder.
+        error: The library's error.
+    """
     return DataError(f"cannot open {what}: {_reason(error, folder / 'config.json')}", path=folder)
 
 
 def require_fit(report: Mapping[str, Any], folder: Path, *, without_pooler: bool) -> None:
-    """Refuse weights that are not those of `config.json`; `report` is that library's."""
+    """Refuse weights that do not fit `config.json`.
+
+    Args:
+        report: The library's loading report, with `mismatched_keys` and `missing_keys`.
+        folder: The transformer's folder.
+        without_pooler: Accept missing weights of the pooler.
+    """
     unfit = sorted(report["mismatched_keys"])
     if unfit:
-        name, found, asked = unfit[0]
+        name, actual, expected = unfit[0]
         raise DataError(
-            f"the weights do not fit config.json: {name} is {_shape(found)}, config.json asks for "
-            f"{_shape(asked)} ({len(unfit)} misfit); take both from the same model",
+            f"the weights do not fit config.json: {name} is {_shape(actual)}, config.json asks for "
+            f"{_shape(expected)} ({len(unfit)} misfit); take both from the same model",
             path=folder,
         )
     missing = sorted(
@@ -39,7 +51,7 @@ def require_fit(report: Mapping[str, Any], folder: Path, *, without_pooler: bool
 def _reason(error: Exception, config: Path) -> str:
     if "trust_remote_code" in str(error):
         return (
-            f"it needs code of its own ({_model_type(config)}), and remote code is never run; only "
+            f"it needs remote code ({_model_type(config)}), which is never run; only "
             "architectures and tokenizers of the transformers library can be read"
         )
     if isinstance(error, KeyError) and error.args:
@@ -48,11 +60,11 @@ def _reason(error: Exception, config: Path) -> str:
         text = f"config.json: {error.__cause__ or error}"
     else:
         text = " ".join(str(error).strip().partition("\n\n")[0].split())
-    return f"{text.rstrip('.') or type(error).__name__}; take its files as they were published"
+    return f"{text.rstrip('.') or type(error).__name__}; download its files again"
 
 
 def _unknown(key: object, config: Path) -> str:
-    """What a bare key was looked up for: mostly a value of `config.json`."""
+    """Explain a `KeyError`: the key is mostly a value in `config.json`."""
     for name, value in read_json(config).items():
         if value == key:
             return f"config.json: {name} = {key!r} is not known to the transformers library"

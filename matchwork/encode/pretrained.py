@@ -1,4 +1,4 @@
-"""Pre-trained transformers from their folders: a tokenizer and an encoder that belong together."""
+"""Pre-trained transformers: a tokenizer and an encoder from one folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,71 +21,90 @@ from matchwork.encode.transformer import (
 )
 from matchwork.errors import ConfigError, DataError
 from matchwork.quiet import without_warnings
-from matchwork.text import WordPieceTokenizer, WordPieceTokenizerConfig
-from matchwork.text.word_pieces import Frame, Unit
+from matchwork.text import SubwordTokenizer, SubwordTokenizerConfig
+from matchwork.text.subwords import SpecialTokens, Unit
 
-_BY_LAYER = ("layer_types", "attention_window")  # settings with a value for each layer
+_BY_LAYER = ("layer_types", "attention_window")  # config entries with a value per layer
 
 
 def load_transformer(
     name: str | Path,
     *,
-    unit: Unit = "piece",
+    unit: Unit = "subword",
     layer: int = -1,
     trainable: bool = False,
-    frame: Frame = "around",
-    joint: bool = False,
-) -> tuple[WordPieceTokenizer, TransformerEncoder]:
-    """A tokenizer and an encoder that belong together.
+    special_tokens: SpecialTokens = "around",
+    cross_encode: bool = False,
+) -> tuple[SubwordTokenizer, TransformerEncoder]:
+    """Load a pre-trained transformer and its tokenizer.
 
-    `name` is a folder, a model of the Hugging Face hub, or "minilm" (extra of that name).
-    Vectors are those after layer number `layer`; negative numbers count from the last, 0 is
-    the input layer. Layers above it are not loaded; a norm behind the last layer (ModernBERT) works
-    on what is left. `unit` and `frame` say what the tokens of a
-    text are, see `WordPieceTokenizerConfig`. `joint`: models get vectors of both texts read as
-    one, so that each has seen the other.
+    Args:
+        name: A folder, a model of the Hugging Face hub, or "minilm" (extra of that name).
+        unit: What a token is, see `SubwordTokenizerConfig`.
+        layer: Use the vectors after this layer; 0 is the input layer, negative numbers count
+            from the last. Layers above it are not loaded; a norm behind the last layer
+            (ModernBERT) applies to the last one that is.
+        trainable: Whether training changes the weights.
+        special_tokens: Where the special tokens stand, see `SubwordTokenizerConfig`.
+        cross_encode: Whether models get vectors of both texts read as one, so that each sees
+            the other.
     """
     import_transformers()
     folder = transformer_folder(name)
     network = read_network(folder, layer=layer)
     if network.config.num_hidden_layers == 0:
         _require_runs(network, folder)
-    return wrap_network(folder, network, unit=unit, trainable=trainable, frame=frame, joint=joint)
+    return wrap_network(
+        folder,
+        network,
+        unit=unit,
+        trainable=trainable,
+        special_tokens=special_tokens,
+        cross_encode=cross_encode,
+    )
 
 
 def wrap_network(
     folder: Path,
     network: Any,
     *,
-    unit: Unit = "piece",
+    unit: Unit = "subword",
     trainable: bool = False,
     max_positions: int | None = None,
-    frame: Frame = "around",
-    joint: bool = False,
-    cut_texts: bool = True,
-    pieces: Tokenizer | None = None,
-) -> tuple[WordPieceTokenizer, TransformerEncoder]:
-    """The tokenizer of a folder, and the network read from it as an encoder.
+    special_tokens: SpecialTokens = "around",
+    cross_encode: bool = False,
+    truncate: bool = True,
+    backend: Tokenizer | None = None,
+) -> tuple[SubwordTokenizer, TransformerEncoder]:
+    """Return the tokenizer of a folder, and the network read from it as an encoder.
 
-    `pieces` stand in for its `tokenizer.json`. `max_positions` are the most pieces that are read at
-    once; never more than it has positions. With `cut_texts` the tokenizer leaves no more of a
-    text; without, whoever reads two texts as one has to cut them.
+    Args:
+        folder: The transformer's folder.
+        network: The network from `read_network`.
+        unit: What a token is, see `SubwordTokenizerConfig`.
+        trainable: Whether training changes the weights.
+        max_positions: Most subword tokens to read at once; capped at the network's positions.
+        special_tokens: Where the special tokens stand, see `SubwordTokenizerConfig`.
+        cross_encode: Whether models get vectors of both texts read as one.
+        truncate: Whether the tokenizer truncates texts; if not, whoever reads two texts as one
+            must truncate them.
+        backend: A tokenizer to use in place of the folder's `tokenizer.json`.
     """
-    if joint and frame == "token":
+    if cross_encode and special_tokens == "token":
         raise ConfigError(
-            'frame = "token" puts [CLS] before each of two texts; with joint = true one [CLS] '
-            "stands before both, so leave frame out"
+            'special_tokens = "token" puts [CLS] before each of two texts; with cross_encode = '
+            "true one [CLS] stands before both, so leave special_tokens out"
         )
     limit = smallest(max_positions, num_positions(network))
-    settings = WordPieceTokenizerConfig(
-        unit=unit, max_positions=limit if cut_texts else None, frame=frame
+    settings = SubwordTokenizerConfig(
+        unit=unit, max_positions=limit if truncate else None, special_tokens=special_tokens
     )
-    if pieces is None:
-        tokenizer = WordPieceTokenizer.read(folder / "tokenizer.json", settings)
+    if backend is None:
+        tokenizer = SubwordTokenizer.read(folder / "tokenizer.json", settings)
     else:
-        tokenizer = WordPieceTokenizer(pieces, settings)
-    before, after = tokenizer.frame
-    pair = tokenizer.pair_frame
+        tokenizer = SubwordTokenizer(backend, settings)
+    before, after = tokenizer.special_ids
+    pair = tokenizer.pair_special_ids
     config = TransformerConfig(
         architecture=_architecture(network.config),
         vocab_size=tokenizer.vocab_size,
@@ -95,46 +114,52 @@ def wrap_network(
         between=pair.between,
         second_type=pair.second_type if _knows_types(network) else 0,
         max_positions=max_positions,
-        joint=joint,
+        cross_encode=cross_encode,
     )
     return tokenizer, TransformerEncoder(config, network)
 
 
 def _knows_types(network: Any) -> bool:
-    """Whether the network can tell a second text from a first one by the types of its tokens."""
+    """Return whether the network has token types that mark the second of two texts."""
     takes_types = "token_type_ids" in signature(network.forward).parameters
     return takes_types and getattr(network.config, "type_vocab_size", 0) > 1
 
 
 def library_tokenizer(folder: Path) -> Any:
-    """The tokenizer of a folder as the transformers library opens it, with all its settings."""
+    """Open the tokenizer of a folder with the transformers library, with all its settings."""
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         with _quiet_transformers():
             return import_transformers().AutoTokenizer.from_pretrained(folder, **options)
-    except Exception as error:  # whatever their code comes to
-        WordPieceTokenizer.read(folder / "tokenizer.json")  # a broken one is named with its file
+    except Exception as error:  # the library raises many kinds
+        SubwordTokenizer.read(folder / "tokenizer.json")  # raises first if the file is broken
         raise cannot_open("the tokenizer", folder, error) from error
 
 
 def read_network(folder: Path, *, layer: int = -1, kind: str = "AutoModel") -> Any:
-    """The network of a folder with its weights, opened by a class of the transformers library."""
+    """Read the network of a folder with its weights, in float32.
+
+    Args:
+        folder: The transformer's folder.
+        layer: The last layer to load, see `load_transformer`.
+        kind: The class of the transformers library that opens it.
+    """
     transformers = import_transformers()
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         with _quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(folder, **options)
-    except Exception as error:  # whatever their code comes to
+    except Exception as error:  # the library raises many kinds
         raise cannot_open("the transformer", folder, error) from error
     _cut_layers(config, layer, folder)
     options |= {"config": config, "use_safetensors": True, "output_loading_info": True}
-    options["ignore_mismatched_sizes"] = True  # the report names them, and they are refused
+    options["ignore_mismatched_sizes"] = True  # the report names them: require_fit
     try:
         with _quiet_transformers():
             network, report = getattr(transformers, kind).from_pretrained(folder, **options)
     except Exception as error:
         raise cannot_open("the transformer", folder, error) from error
-    require_fit(report, folder, without_pooler=kind == "AutoModel")  # which nobody asks for
+    require_fit(report, folder, without_pooler=kind == "AutoModel")
     return network.float()
 
 
@@ -155,19 +180,19 @@ def _cut_layers(config: Any, layer: int, folder: Path) -> None:
             f"layer must be between {-depth - 1} and {depth}, got {layer}: {folder.name} has "
             f"{depth} layers"
         )
-    config.num_hidden_layers = kept = layer if layer >= 0 else depth + 1 + layer
+    config.num_hidden_layers = num_layers = layer if layer >= 0 else depth + 1 + layer
     for name in _BY_LAYER:
         of_layers = getattr(config, name, None)
         if isinstance(of_layers, list) and len(of_layers) == depth:
-            setattr(config, name, of_layers[:kept])
+            setattr(config, name, of_layers[:num_layers])
 
 
 def _require_runs(network: Any, folder: Path) -> None:
-    """Some networks need a layer to run at all."""
+    """Refuse a network that does not run without layers."""
     try:
         with torch.no_grad():
             network(input_ids=torch.zeros(1, 2, dtype=torch.long))
-    except Exception as error:  # whatever their code comes to
+    except Exception as error:  # the library raises many kinds
         raise ConfigError(
             f"layer = 0: {folder.name} ({network.config.model_type}) does not run without layers; "
             "use 1 or more"
@@ -175,14 +200,14 @@ def _require_runs(network: Any, folder: Path) -> None:
 
 
 def _architecture(config: Any) -> dict[str, Any]:
-    """Plain values without where they came from: neither a folder nor code by reference."""
+    """Return the config as plain values, without its folder and references to remote code."""
     table: dict[str, Any] = loads(config.to_json_string(use_diff=True))
     return {key: table[key] for key in sorted(table) if key not in ("_name_or_path", "auto_map")}
 
 
 @contextmanager
 def _quiet_transformers() -> Iterator[None]:
-    """Its progress bars and hints are not for our users."""
+    """Suppress progress bars, hints and warnings of the transformers library."""
     logging = import_transformers().utils.logging
     with without_warnings():
         level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

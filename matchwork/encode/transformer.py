@@ -1,4 +1,4 @@
-"""Token vectors of a transformer, as input to any model."""
+"""Token vectors of a transformer."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from matchwork import kernels
-from matchwork.config import later
-from matchwork.encode.base import ENCODERS, Encoded, Encoder, Joined
-from matchwork.encode.one_row import OneRow, Part, longest_first
+from matchwork.encode.base import ENCODERS, Encoded, EncodedPair, Encoder
+from matchwork.encode.concatenation import ConcatenatedTexts, Part, longest_first
 from matchwork.errors import ConfigError, MissingExtraError
 from matchwork.kernels.transformer import distinct_rows, last_hidden_state
 from matchwork.text import Sequences
@@ -17,14 +16,20 @@ from matchwork.text import Sequences
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """The transformer's own settings, the size of its tokenizer, and what frames a text.
+    """Settings of a transformer encoder.
 
-    `architecture` is the config of the transformers library as a plain table, from which the
-    network is built again without any download. `before` and `after` are the special ids put
-    around every text ([CLS] and [SEP]), `between` those put between two texts that are read as
-    one, the second of which has the token type `second_type`. `max_positions`: the most pieces
-    to read at once, special ones included; None: as many as there are positions. `joint`:
-    whether models are given vectors of two texts that were read as one.
+    Args:
+        architecture: The config of the transformers library as a plain table; the network is
+            built from it without any download.
+        vocab_size: Number of subword tokens of its tokenizer.
+        before: Special ids in front of every text ([CLS]).
+        after: Special ids behind every text ([SEP]).
+        trainable: Whether training changes the weights.
+        between: Special ids between two texts that are read as one.
+        second_type: Token type of the second of two texts that are read as one.
+        max_positions: Most subword tokens to read at once, special ones included; None: as many
+            as the network has positions.
+        cross_encode: Whether models get vectors of both texts read as one.
     """
 
     architecture: dict[str, Any]
@@ -32,36 +37,41 @@ class TransformerConfig:
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
     trainable: bool = False
-    between: tuple[int, ...] = later(())
-    second_type: int = later(0)
-    max_positions: int | None = later(None)
-    joint: bool = later(False)
+    between: tuple[int, ...] = ()
+    second_type: int = 0
+    max_positions: int | None = None
+    cross_encode: bool = False
 
 
 @ENCODERS.register("transformer")
 class TransformerEncoder(Encoder):
-    """One vector per piece, or per word where the tokenizer says which pieces make one.
+    """One vector per subword token, or per word if the tokenizer's unit is the word.
 
-    Models match the text, not [CLS]: vectors of special tokens are set apart, as its frame.
-    While it is frozen, the transformer computes no gradients and drops nothing out.
+    Models match the text, not [CLS]: vectors of special tokens are kept separately. A frozen
+    transformer computes no gradients and has no dropout.
+
+    Args:
+        config: The settings.
+        transformer: A network of the transformers library; built with random weights if left
+            out.
     """
 
     Config: ClassVar[type[TransformerConfig]] = TransformerConfig
     kind: ClassVar[str] = "transformer"
     config: TransformerConfig
-    transformer: Any  # what transformers calls a PreTrainedModel
+    transformer: Any  # a PreTrainedModel of the transformers library
 
     def __init__(self, config: TransformerConfig, transformer: nn.Module | None = None) -> None:
         super().__init__()
         self.config = config
         network: Any = transformer or build_transformer(config.architecture)
         if hasattr(network, "pooler"):
-            network.pooler = nn.Identity()  # would make one vector of a text: nobody asks for it
+            network.pooler = nn.Identity()  # pools the tokens into one vector, which is not used
         num_rows = _num_input_vectors(network)
         if config.vocab_size > num_rows:
             raise ConfigError(
-                f"the tokenizer has {config.vocab_size} pieces, the transformer vectors for "
-                f"{num_rows}; they do not belong together"
+                f"the tokenizer has {config.vocab_size} subword tokens, the transformer vectors "
+                f"for {num_rows}; they do not belong together"
             )
         self.transformer = network.requires_grad_(config.trainable)
         self._num_positions = num_positions(network)
@@ -73,58 +83,59 @@ class TransformerEncoder(Encoder):
         return int(self.transformer.config.hidden_size)
 
     @property
-    def joint(self) -> bool:
-        """As it was set."""
-        return self.config.joint
+    def cross_encode(self) -> bool:
+        """Whether models get vectors of both texts read as one, by `encode_pair`."""
+        return self.config.cross_encode
 
     def layers(self) -> list[nn.Module]:
-        """The transformer's own; none where all are one and the same (ALBERT)."""
+        """Return the transformer's layers; empty if all share their weights (ALBERT)."""
         num = self.transformer.config.num_hidden_layers
         stacks = [part for part in self.transformer.modules() if isinstance(part, nn.ModuleList)]
         return next((list(stack) for stack in stacks if len(stack) == num), [])
 
     def frozen_names(self) -> set[str]:
-        """The whole transformer, unless training moves it."""
+        """Return all keys of the state dict, unless the transformer is trainable."""
         return set() if self.config.trainable else set(self.state_dict())
 
     def train(self, mode: bool = True) -> "TransformerEncoder":
-        """A frozen transformer stays as it is when it is used: without dropout."""
+        """Set training mode; a frozen transformer stays without dropout."""
         super().train(mode)
         self.transformer.train(mode and self.config.trainable)
         return self
 
     def forward(self, sequences: Sequences) -> Encoded:
-        """Frame every text, run the transformer, set the frame apart, average words."""
-        pieces, start = self._pieces(sequences), len(self.config.before)
-        row = OneRow.of([self.config.before, pieces, self.config.after], self._padding)
+        """Encode every text between its special tokens; average subword tokens into words."""
+        tokens, start = self._subwords(sequences), len(self.config.before)
+        row = ConcatenatedTexts.of([self.config.before, tokens, self.config.after], self._padding)
         vectors = self._run_distinct(row)
-        frame = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
-        missing = max(0, start + pieces.mask.shape[1] - vectors.shape[1])  # of padding alone
-        text = nn.functional.pad(vectors, (0, 0, 0, missing))[:, start:][:, : pieces.mask.shape[1]]
-        return self._by_token(text, pieces.mask, sequences, frame)
+        special = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
+        missing = max(0, start + tokens.mask.shape[1] - vectors.shape[1])  # columns of padding
+        text = nn.functional.pad(vectors, (0, 0, 0, missing))[:, start:][:, : tokens.mask.shape[1]]
+        return self._by_token(text, tokens.mask, sequences, special)
 
-    def join(self, query: Sequences, document: Sequences) -> Joined:
-        """Both texts as one, `[CLS] query [SEP] document [SEP]`: each sees the other.
+    def encode_pair(self, query: Sequences, document: Sequences) -> EncodedPair:
+        """Encode `[CLS] query [SEP] document [SEP]`, so that each text sees the other.
 
-        Where they are too long together, the longer one is cut first.
+        If they are too long together, the longer one is truncated first.
         """
-        sides = self._cut(self._pieces(query), self._pieces(document))
-        row, options = self._one_row(*sides)
+        sides = self._truncate(self._subwords(query), self._subwords(document))
+        row, options = self._concatenate(*sides)
         vectors = self._run(row, options)
-        return Joined(
+        return EncodedPair(
             vectors[:, 0],
             self._by_token(row.take(vectors, 1), sides[0].mask, query),
             self._by_token(row.take(vectors, 3), sides[1].mask, document),
         )
 
-    def join_first(self, query: Sequences, document: Sequences) -> Tensor:
-        """`join(query, document).first`, for less work where no gradients are asked for."""
-        row, options = self._one_row(*self._cut(self._pieces(query), self._pieces(document)))
+    def encode_pair_first(self, query: Sequences, document: Sequences) -> Tensor:
+        """Return `encode_pair(query, document).first` with less computation, shape (batch, dim)."""
+        sides = self._truncate(self._subwords(query), self._subwords(document))
+        row, options = self._concatenate(*sides)
         return self._run(row, options, first=True)[:, 0]
 
     @property
-    def pair_room(self) -> int | None:
-        """Most pieces of two texts that are read as one; None: any number."""
+    def max_pair_tokens(self) -> int | None:
+        """Most subword tokens of two texts read as one, without special ones; None: no limit."""
         limit = smallest(self.config.max_positions, self._num_positions)
         special = sum(map(len, (self.config.before, self.config.between, self.config.after)))
         return None if limit is None else max(0, limit - special)
@@ -133,41 +144,47 @@ class TransformerEncoder(Encoder):
     def _padding(self) -> int:
         return self.transformer.config.pad_token_id or 0
 
-    def _pieces(self, sequences: Sequences) -> Sequences:
-        """Ids as the transformer knows them; padding may hold anything."""
+    def _subwords(self, sequences: Sequences) -> Sequences:
+        """Return ids below `vocab_size`; those of padding become 0."""
         ids = sequences.ids.masked_fill(~sequences.mask, 0) % self.config.vocab_size
         return Sequences(ids, sequences.mask)
 
-    def _cut(self, *sides: Sequences) -> list[Sequences]:
-        if self.pair_room is None or sum(side.ids.shape[1] for side in sides) <= self.pair_room:
+    def _truncate(self, *sides: Sequences) -> list[Sequences]:
+        limit = self.max_pair_tokens
+        if limit is None or sum(side.ids.shape[1] for side in sides) <= limit:
             return list(sides)
-        lengths = longest_first(sides[0].lengths, sides[1].lengths, self.pair_room)
+        lengths = longest_first(sides[0].lengths, sides[1].lengths, limit)
         return [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
 
-    def _one_row(self, query: Sequences, document: Sequences) -> tuple[OneRow, dict[str, Tensor]]:
-        """Both texts as one, and the types of its tokens where there are any."""
+    def _concatenate(
+        self, query: Sequences, document: Sequences
+    ) -> tuple[ConcatenatedTexts, dict[str, Tensor]]:
+        """Return both texts as one, and their token types if the network has any."""
         config = self.config
         parts: list[Part] = [config.before, query, config.between, document, config.after]
-        row = OneRow.of(parts, self._padding)
+        row = ConcatenatedTexts.of(parts, self._padding)
         if not config.second_type:
             return row, {}
         columns = torch.arange(row.ids.shape[1], device=row.ids.device)
-        second = (columns >= row.places[3][:, :1]) & row.mask
+        second = (columns >= row.positions[3][:, :1]) & row.mask
         return row, {"token_type_ids": second.long() * config.second_type}
 
-    def _run_distinct(self, row: OneRow) -> Tensor:
-        """The same of texts many of which are equal: a query stands beside all its candidates.
+    def _run_distinct(self, row: ConcatenatedTexts) -> Tensor:
+        """Run the transformer once per distinct text.
 
-        Only in training: who scores gives every text once.
+        Only in training, where a query is repeated for each of its candidates: at inference
+        every text comes once.
         """
         if not torch.is_grad_enabled() or not kernels.enabled():
             return self._run(row, {})
-        first, same = distinct_rows(row.ids, row.mask)
-        if len(first) == len(same):
+        first, group = distinct_rows(row.ids, row.mask)
+        if len(first) == len(group):
             return self._run(row, {})
-        return self._run(OneRow(row.ids[first], row.mask[first], []), {})[same]
+        return self._run(ConcatenatedTexts(row.ids[first], row.mask[first], []), {})[group]
 
-    def _run(self, row: OneRow, options: dict[str, Tensor], first: bool = False) -> Tensor:
+    def _run(
+        self, row: ConcatenatedTexts, options: dict[str, Tensor], first: bool = False
+    ) -> Tensor:
         """Return the vectors of all tokens; with `first`, at least those of the first."""
         with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
             return last_hidden_state(
@@ -178,27 +195,31 @@ class TransformerEncoder(Encoder):
         return sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
 
     def _by_token(
-        self, vectors: Tensor, mask: Tensor, sequences: Sequences, frame: Tensor | None = None
+        self, vectors: Tensor, mask: Tensor, sequences: Sequences, special: Tensor | None = None
     ) -> Encoded:
-        """One vector per piece, or per word; `mask` says which pieces were read."""
+        """Return one vector per subword token or word; `mask` = subword tokens that were read."""
         continues = (sequences.ids >= self.config.vocab_size) & sequences.mask
         if bool(continues.any()):
             vectors, mask = _average_words(vectors, mask, mask & ~continues)
-        return Encoded(vectors, mask, frame=frame)
+        return Encoded(vectors, mask, special_vectors=special)
 
 
 def _num_input_vectors(network: Any) -> int:
     try:
         return int(network.get_input_embeddings().num_embeddings)
-    except (AttributeError, NotImplementedError) as error:  # as I-BERT's and CANINE's own code ends
+    except (AttributeError, NotImplementedError) as error:  # I-BERT, CANINE
         raise ConfigError(
-            f"{network.config.model_type} has no table with a vector for every piece; use an "
+            f"{network.config.model_type} has no embedding table for subword tokens; use an "
             "encoder such as BERT"
         ) from error
 
 
 def build_transformer(architecture: dict[str, Any]) -> nn.Module:
-    """The network with random weights; nothing is downloaded and no foreign code is run."""
+    """Build a network with random weights; downloads nothing and runs no remote code.
+
+    Args:
+        architecture: The config of the transformers library as a plain table.
+    """
     transformers = import_transformers()
     settings = dict(architecture)
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
@@ -207,7 +228,7 @@ def build_transformer(architecture: dict[str, Any]) -> nn.Module:
 
 
 def import_transformers() -> Any:
-    """The library, loaded on first use: word vectors do without it."""
+    """Import the transformers library, or say which extra to install."""
     try:
         import transformers
     except ImportError as error:
@@ -216,10 +237,11 @@ def import_transformers() -> Any:
 
 
 def num_positions(transformer: Any) -> int | None:
-    """How many pieces of a text the network can read; None: any number.
+    """Return the most subword tokens the network can read at once; None: no limit.
 
-    Where position vectors skip the rows up to that of padding (RoBERTa), fewer are left than its
-    settings say; some have more rows than they use (YOSO); -1 stands for no limit (XLNet).
+    Position vectors may skip the rows up to that of padding (RoBERTa), so that fewer are left
+    than the config says; some networks have more rows than they use (YOSO); -1 means no limit
+    (XLNet).
     """
     limits = [getattr(transformer.config, "max_position_embeddings", None) or 0]
     for name, module in transformer.named_modules():
@@ -230,19 +252,19 @@ def num_positions(transformer: Any) -> int | None:
 
 
 def smallest(*limits: int | None) -> int | None:
-    """Of several limits the one that counts; None: there is none."""
+    """Return the smallest of several limits, of which None means no limit."""
     return min(filter(None, limits), default=None)
 
 
 def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean of each word's pieces: a product with the table of words by pieces.
+    """Average the vectors of each word's subword tokens, by a matrix product.
 
-    A sum by index would be faster for long texts, but not repeatable on a GPU.
+    A scatter-add would be faster for long texts, but is not deterministic on a GPU.
     """
     num_words = starts.sum(dim=1, keepdim=True)
     columns = torch.arange(int(num_words.max()), device=mask.device)
     word_of = starts.cumsum(dim=1) - 1
     belongs = (word_of.unsqueeze(1) == columns[:, None]) & mask.unsqueeze(1)
     sums = belongs.to(vectors.dtype) @ vectors.masked_fill(~mask.unsqueeze(-1), 0.0)
-    num_pieces = belongs.sum(dim=2, keepdim=True).clamp_min(1)
-    return sums / num_pieces, columns < num_words
+    num_tokens = belongs.sum(dim=2, keepdim=True).clamp_min(1)
+    return sums / num_tokens, columns < num_words

@@ -1,4 +1,4 @@
-"""Predicted classes x labels -> the same `Evaluation` that rankings get."""
+"""Classification measures: predictions and labels become an `Evaluation`."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.errors import ConfigError, DataError
-from matchwork.evaluate.evaluate import Evaluation
-from matchwork.evaluate.measures import class_measures, class_of, classification_measure
-from matchwork.evaluate.sample import Sample
+from matchwork.evaluate.evaluation import Evaluation
+from matchwork.evaluate.measures import (
+    MEASURES,
+    Measure,
+    MeasureKind,
+    class_measures,
+    parse_measures,
+)
+from matchwork.evaluate.sample import Sample, as_sample
 
 Classes = npt.NDArray[np.int64]
 
@@ -21,15 +27,17 @@ def evaluate_classification(
     ids: Sequence[str] | None = None,
     classes: Sequence[int] | None = None,
 ) -> Evaluation:
-    """Measure predictions against labels (classes 0, 1, ...).
+    """Measure predictions against labels.
 
-    `predictions` are classes (integers), probabilities of class 1 (positive from `threshold`
-    on), or a table of items x classes whose largest column wins. `F1` is that of class 1 of two,
-    `F1(class=2)` that of any class. `macro-F1` is the unweighted mean of the F1 of all `classes`
-    (those labelled or predicted, unless named: systems that are to be compared must name the
-    same); `macro-PR-F1` is the harmonic mean of their mean precision and mean recall. All that
-    suits the number of classes is measured by default. `ids` name the items; their position does
-    otherwise.
+    Args:
+        predictions: Classes (integers), probabilities of class 1, or a table of items x classes
+            whose largest column is the predicted class.
+        labels: Classes 0, 1, ...
+        measures: Names; all that suit the number of classes by default.
+        threshold: Probability from which class 1 is predicted.
+        ids: Names of the items; their positions by default.
+        classes: Classes over which macro-F1 averages; those labelled or predicted by default.
+            Name them where several systems are compared.
     """
     actual, given = np.asarray(labels), np.asarray(predictions)
     predicted = _classes(given, threshold)
@@ -41,12 +49,15 @@ def evaluate_classification(
         raise DataError(f"{len(ids)} ids for {len(actual)} labels; give one each")
     columns = given.shape[1] if given.ndim == 2 else 2
     num_classes = max(columns, int(predicted.max()) + 1, int(actual.max()) + 1)
-    names = [classification_measure(name) for name in measures or class_measures(num_classes)]
-    for name in names:
-        _require_class(name, num_classes)
+    parsed = parse_measures(measures or class_measures(num_classes), "classification")
+    for measure in parsed:
+        _check_classes(measure, num_classes)
     averaged = np.union1d(predicted, actual) if classes is None else np.asarray(classes)
     return Evaluation(
-        samples={name: _sample(name, predicted, actual, averaged) for name in names},
+        samples={
+            measure.name: as_sample(measure.compute(predicted, actual, averaged))
+            for measure in parsed
+        },
         queries=tuple(ids) if ids is not None else tuple(map(str, range(len(actual)))),
         protocol="raw",
     )
@@ -63,28 +74,45 @@ def _classes(predictions: npt.NDArray[np.generic], threshold: float) -> Classes:
     return (predictions.astype(np.float64) >= threshold).astype(np.int64)
 
 
-def _require_class(name: str, num_classes: int) -> None:
-    if name == "F1" and num_classes > 2:
+def _check_classes(measure: Measure, num_classes: int) -> None:
+    if measure.name == "F1" and num_classes > 2:
         raise ConfigError(
             f"F1 is that of the positive class of two, and there are classes "
             f"0..{num_classes - 1}; use 'macro-F1' or 'F1(class=1)'"
         )
-    label = class_of(name)
-    if label is not None and label >= num_classes:
-        raise ConfigError(f"{name}: there are only classes 0..{num_classes - 1}")
+    if measure.options.get("class", 0) >= num_classes:
+        raise ConfigError(f"{measure.name}: there are only classes 0..{num_classes - 1}")
 
 
-def _sample(name: str, predicted: Classes, actual: Classes, averaged: Classes) -> Sample:
-    if name == "Accuracy":
-        return Sample.of(predicted == actual)
-    label = 1 if name == "F1" else class_of(name)
-    classes = averaged if label is None else np.array([label])
+def accuracy(predicted: Classes, actual: Classes, classes: Classes) -> npt.NDArray[np.bool_]:
+    """Return whether each prediction is right."""
+    return np.asarray(predicted == actual)
+
+
+def f1(predicted: Classes, actual: Classes, classes: Classes, **options: int) -> Sample:
+    """Return the F1 of one class (option `class`): class 1 by default."""
+    return macro_f1(predicted, actual, np.array([options.get("class", 1)]))
+
+
+def macro_f1(predicted: Classes, actual: Classes, classes: Classes) -> Sample:
+    """Return the unweighted mean F1 of all classes."""
+    is_predicted, is_actual = predicted[:, None] == classes, actual[:, None] == classes
+    weight = is_predicted.astype(np.float64) + is_actual
+    return Sample(gain=2.0 * (is_predicted & is_actual), weight=weight)
+
+
+def macro_pr_f1(predicted: Classes, actual: Classes, classes: Classes) -> Sample:
+    """Return the harmonic mean of macro precision and macro recall (some papers' macro-F1)."""
     is_predicted, is_actual = predicted[:, None] == classes, actual[:, None] == classes
     hits = is_predicted & is_actual
-    if name == "macro-PR-F1":
-        return Sample(
-            gain=np.hstack([hits, hits]).astype(np.float64),
-            weight=np.hstack([is_predicted, is_actual]).astype(np.float64),
-            num_means=2,
-        )
-    return Sample(gain=2.0 * hits, weight=is_predicted.astype(np.float64) + is_actual)
+    return Sample(
+        gain=np.hstack([hits, hits]).astype(np.float64),
+        weight=np.hstack([is_predicted, is_actual]).astype(np.float64),
+        num_means=2,
+    )
+
+
+MEASURES.add("Accuracy", MeasureKind("classification", accuracy))
+MEASURES.add("F1", MeasureKind("classification", f1, options=("class",)))
+MEASURES.add("macro-F1", MeasureKind("classification", macro_f1))
+MEASURES.add("macro-PR-F1", MeasureKind("classification", macro_pr_f1))

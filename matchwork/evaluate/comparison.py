@@ -1,10 +1,10 @@
-"""System against baseline, query by query: how much, how sure, where it won and where it lost."""
+"""Compare a system with a baseline, query by query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from matchwork.errors import DataError
-from matchwork.evaluate.evaluate import Evaluation
+from matchwork.evaluate.evaluation import Evaluation
 from matchwork.evaluate.measures import canonical, gain
 from matchwork.evaluate.significance import holm, permutation_test
 
@@ -13,8 +13,14 @@ from matchwork.evaluate.significance import holm, permutation_test
 class Comparison:
     """One system and one baseline on one measure.
 
-    `changes` are the differences per query, largest gain first (empty for F1 and macro-F1,
-    which no single item has). `adjusted_p` is corrected over all the comparisons made together.
+    Args:
+        measure: Canonical name of the measure.
+        value: Value of the system.
+        baseline: Value of the baseline.
+        p_value: Of the paired permutation test.
+        adjusted_p: p-value with Holm's correction over all comparisons made together.
+        changes: Difference of each query, largest gain first; empty for F1 and macro-F1, which
+            single items do not have.
     """
 
     measure: str
@@ -26,32 +32,32 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """How much more than the baseline; of an error, less is better."""
+        """Value minus baseline; negative is better for an error."""
         return self.value - self.baseline
 
     @property
     def wins(self) -> int:
-        """Queries on which the system is better."""
+        """Number of queries on which the system is better."""
         return sum(gain(self.measure, change) > 0 for change in self.changes.values())
 
     @property
     def losses(self) -> int:
-        """Queries on which the baseline is better."""
+        """Number of queries on which the baseline is better."""
         return sum(gain(self.measure, change) < 0 for change in self.changes.values())
 
     @property
     def ties(self) -> int:
-        """Queries on which both are equal."""
+        """Number of queries on which both are equal."""
         return len(self.changes) - self.wins - self.losses
 
-    def biggest_wins(self, num: int = 5) -> list[tuple[str, float]]:
-        """The queries that gained most, with their change."""
-        return [item for item in self.changes.items() if gain(self.measure, item[1]) > 0][:num]
+    def biggest_wins(self, top_k: int = 5) -> list[tuple[str, float]]:
+        """Return the queries that gained most, with their change."""
+        return [item for item in self.changes.items() if gain(self.measure, item[1]) > 0][:top_k]
 
-    def biggest_losses(self, num: int = 5) -> list[tuple[str, float]]:
-        """The queries that lost most, with their change."""
+    def biggest_losses(self, top_k: int = 5) -> list[tuple[str, float]]:
+        """Return the queries that lost most, with their change."""
         worst_first = reversed(self.changes.items())
-        return [item for item in worst_first if gain(self.measure, item[1]) < 0][:num]
+        return [item for item in worst_first if gain(self.measure, item[1]) < 0][:top_k]
 
 
 def compare(
@@ -62,7 +68,18 @@ def compare(
     num_samples: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Comparison]:
-    """Measure -> comparison, corrected over the measures; all that were measured by default."""
+    """Compare a system with a baseline.
+
+    Args:
+        system: Evaluation of the system.
+        baseline: Evaluation of the baseline on the same queries.
+        measures: Names; all measures of the baseline by default.
+        num_samples: Number of permutations of the test.
+        seed: Of the permutations.
+
+    Returns:
+        A comparison by measure; p-values are corrected over the measures.
+    """
     return compare_all({"system": system}, baseline, measures, num_samples=num_samples, seed=seed)[
         "system"
     ]
@@ -76,7 +93,11 @@ def compare_all(
     num_samples: int = 10_000,
     seed: int = 0,
 ) -> dict[str, dict[str, Comparison]]:
-    """System -> measure -> comparison with one baseline, corrected over all of them."""
+    """Compare several systems with one baseline; see `compare`.
+
+    Returns:
+        Comparisons by system and measure; p-values are corrected over all of them.
+    """
     names = [canonical(name) for name in measures] if measures else list(baseline.samples)
     for system, evaluation in systems.items():
         if evaluation.queries != baseline.queries:

@@ -1,118 +1,152 @@
-"""Measures as values that print as their own name: `AP`, `RR@10`, `P(rel=2)@5`, `nDCG@10`.
+"""The registry of measures, and names such as `AP`, `RR@10`, `P(rel=2)@5`, `F1(class=2)`.
 
-Ranking measures are those of ir-measures that trec_eval computes and that are averaged over
-queries. Classification measures are our own: `Accuracy`, `F1` (of the positive class of two, 1),
-`F1(class=2)` (of that class), `macro-F1` (the unweighted mean of the F1 of every class) and
-`macro-PR-F1` (the harmonic mean of macro precision and macro recall, which some papers call
-macro-F1). So are those of regression: `MSE` (mean squared error, the only measure of which less
-is better) and `Exact` (the share of scores that round to their label).
+A measure is one file that calls `MEASURES.add(name, MeasureKind(...))`. Those of trec_eval are in
+`ranking.py`, others in `classification.py` and `regression.py`.
 """
 
 import ast
 import re
-from functools import cache
-
-import ir_measures
-from ir_measures.measures.base import MeanAgg, Measure
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
 
 from matchwork.errors import ConfigError, UnknownNameError
-from matchwork.registry import did_you_mean
+from matchwork.registry import Registry, did_you_mean
 from matchwork.types import Task
 
 CLASSIFICATION = ("Accuracy", "F1", "macro-F1", "macro-PR-F1")
+"""Default measures of two classes; see `class_measures` for more."""
 REGRESSION = ("MSE", "Exact")
+"""Default measures of a regression."""
 
 _ALIASES = {"S": "Success", "Hit": "Success", "Hits": "Success", "Acc": "Accuracy"}
-_CLASS_F1 = re.compile(r"F1\(\s*class\s*=\s*(?P<label>\d+)\s*\)")
 _SHAPE = re.compile(r"(?P<name>[^@()]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>[\d.]+))?")
+_TRY: Mapping[Task, str] = {
+    "ranking": "'AP' or 'RR'",
+    "classification": "'Accuracy' or 'macro-F1'",
+    "regression": "'MSE' or 'Exact'",
+}
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its options.
+
+    Args:
+        name: Canonical name: `MRR@10` is `RR@10`.
+        task: What is measured.
+        compute: The function of the kind, with the options filled in.
+        options: Values of the options; a cutoff such as @10 is the option `cutoff`.
+        lower_is_better: True for an error.
+    """
+
+    name: str
+    task: Task
+    compute: Callable[..., Any]
+    options: Mapping[str, Any]
+    lower_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class MeasureKind:
+    """What is registered under the name of a measure.
+
+    Args:
+        task: What is measured; it decides what `compute` is called with.
+
+            - ranking: `compute(grades, judgements)` of one query: the grades of the ranked
+              documents, best first, and the grade of every judged document. Returns a number.
+            - classification: `compute(predicted, actual, classes)`: integer arrays of all items,
+              and the classes to average over. Returns a value per item or a `Sample`.
+            - regression: `compute(scores, labels, label_scale)` of all items; a perfect score is
+              label / label_scale. Returns a value per item or a `Sample`.
+        compute: Options and `cutoff` are passed by keyword.
+        options: Names of the options it takes, `cutoff` included.
+        lower_is_better: True for an error.
+    """
+
+    task: Task
+    compute: Callable[..., Any]
+    options: tuple[str, ...] = ()
+    lower_is_better: bool = False
+
+    def make(self, name: str, options: Options) -> Measure:
+        """Return the measure with these options; raise ValueError for one that it does not take."""
+        for option in options:
+            if option not in self.options:
+                taken = ", ".join(self.options) or "no options"
+                raise ValueError(f"{name} takes {taken}, not {option!r}")
+        shown = ",".join(f"{key}={value}" for key, value in options.items() if key != "cutoff")
+        spelled = f"{name}({shown})" if shown else name
+        spelled += f"@{options['cutoff']}" if "cutoff" in options else ""
+        compute = partial(self.compute, **options) if options else self.compute
+        return Measure(spelled, self.task, compute, options, self.lower_is_better)
+
+
+MEASURES: Registry[MeasureKind] = Registry("measure")
 
 
 @cache
-def _known() -> dict[str, Measure]:
-    """Every spelling ir-measures accepts for the measures we can compute."""
-    provider = ir_measures.providers.registry["pytrec_eval"]
-    supported = {measure.NAME for measure in provider.SUPPORTED_MEASURES}
-    return {
-        name: measure
-        for name, measure in ir_measures.measures.registry.items()
-        if measure.NAME in supported and isinstance(measure.aggregator(), MeanAgg)
-    }
+def parse_measure(name: str) -> Measure:
+    """Return the measure that a name stands for.
 
+    Args:
+        name: Such as "AP", "RR@10" or "F1(class=2)".
 
-def _unknown(name: str) -> UnknownNameError:
-    known = {*_known(), *CLASSIFICATION, *REGRESSION, "P@1", "RR@10", "nDCG@10", "Success@1"}
-    return UnknownNameError(f"no measure named {name!r}; {did_you_mean(name, known)}")
-
-
-def ranking_measure(name: str) -> Measure:
-    """The ir-measures value behind a name such as `AP`, `MRR@10` or `nDCG@10`."""
+    Raises:
+        UnknownNameError: No measure has this name.
+        ConfigError: An option or a cutoff is wrong or missing.
+    """
     # ir-measures' own parser needs parts of `ast` that Python 3.14 no longer has.
     shape = _SHAPE.fullmatch(name.strip())
     base = _ALIASES.get(shape["name"], shape["name"]) if shape else name
-    if shape is None or base not in _known():
-        if base in (*CLASSIFICATION, *REGRESSION):
-            raise ConfigError(f"{name!r} measures {task_of(name)}, not ranking; try 'AP' or 'RR'")
-        raise _unknown(name)
-    measure = _known()[base]
+    if shape is None or base not in MEASURES:
+        known = {*MEASURES, "P@1", "RR@10", "nDCG@10", "Success@1"}
+        raise UnknownNameError(f"no measure named {name!r}; {did_you_mean(name, known)}")
     try:
+        options: Options = {}
         if shape["options"]:
             pairs = (option.split("=") for option in shape["options"].split(","))
-            measure = measure(**{key.strip(): ast.literal_eval(value) for key, value in pairs})
+            options = {key.strip(): ast.literal_eval(value.strip()) for key, value in pairs}
         if shape["cutoff"]:
-            measure = measure @ ast.literal_eval(shape["cutoff"])
-        measure.validate_params()  # type: ignore[no-untyped-call]
+            options["cutoff"] = ast.literal_eval(shape["cutoff"])
+        return MEASURES[base].make(base, options)
     except (AssertionError, ValueError, SyntaxError) as error:
         raise ConfigError(
             f"measure {name!r}: {error}; write it as in 'P@1', 'nDCG@10' or 'AP(rel=2)'"
         ) from error
-    return measure
 
 
-def classification_measure(name: str) -> str:
-    """The canonical name of a classification measure."""
-    base = _own(name)
-    if class_of(base) is None and base not in CLASSIFICATION:
-        raise UnknownNameError(
-            f"no classification measure named {name!r}; {did_you_mean(base, CLASSIFICATION)}"
-        )
-    return base
-
-
-def class_of(name: str) -> int | None:
-    """The class that `F1(class=2)` is about, None for any other measure."""
-    found = _CLASS_F1.fullmatch(name.strip())
-    return int(found["label"]) if found else None
+def parse_measures(names: Iterable[str], task: Task) -> list[Measure]:
+    """Return the measures of these names; raise ConfigError for one of another task."""
+    measures = [parse_measure(name) for name in names]
+    for name, measure in zip(names, measures, strict=True):
+        if measure.task != task:
+            raise ConfigError(f"{name!r} measures {measure.task}, not {task}; try {_TRY[task]}")
+    return measures
 
 
 def class_measures(num_classes: int) -> tuple[str, ...]:
-    """All there is to say about so many classes; of more than two, the F1 of each."""
+    """Return the default measures of so many classes; of more than two, the F1 of each class."""
     if num_classes <= 2:
         return CLASSIFICATION
     each = (f"F1(class={label})" for label in range(num_classes))
     return "Accuracy", "macro-F1", "macro-PR-F1", *each
 
 
-def _own(name: str) -> str:
-    """Our own spelling, where the measure is one of ours."""
-    label = class_of(name)
-    return _ALIASES.get(name.strip(), name.strip()) if label is None else f"F1(class={label})"
-
-
 def canonical(name: str) -> str:
-    """The name a measure prints as: `MRR@10` is `RR@10`, `MAP` is `AP`."""
-    base = _own(name)
-    ours = class_of(base) is not None or base in (*CLASSIFICATION, *REGRESSION)
-    return base if ours else str(ranking_measure(name))
+    """Return the canonical name of a measure: `MRR@10` is `RR@10`, `MAP` is `AP`."""
+    return parse_measure(name).name
 
 
 def task_of(name: str) -> Task:
-    """What a measure measures."""
-    own = canonical(name)
-    if own in REGRESSION:
-        return "regression"
-    return "classification" if own in CLASSIFICATION or class_of(own) is not None else "ranking"
+    """Return the task that a measure is for."""
+    return parse_measure(name).task
 
 
 def gain(name: str, difference: float) -> float:
-    """How much better a value is that is larger by `difference`: of an error, less is better."""
-    return -difference if canonical(name) == "MSE" else difference
+    """Return how much better a value is that is larger by `difference` (negative for an error)."""
+    return -difference if parse_measure(name).lower_is_better else difference

@@ -1,56 +1,62 @@
-"""Which queries count, and how ties fall: part of every number, so a protocol has a name.
+"""Protocols: which queries count, and how ties fall.
 
-A document is relevant when its grade is above 0; one that nobody judged is not.
+Numbers under different protocols cannot be compared, so a protocol has a name and is reported with
+every number. A document is relevant if its grade is above 0; without a judgement it is not.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from matchwork.registry import Registry
 from matchwork.types import Qrels, Run
 
-Keep: TypeAlias = Callable[[Mapping[str, int], Iterable[str]], bool]
-"""Whether a query counts, from its judgements and the documents ranked for it."""
-
-PROTOCOLS: Registry[Keep] = Registry("protocol")
+Counts: TypeAlias = Callable[[Mapping[str, int], Iterable[str]], bool]
 
 
-@PROTOCOLS.register("raw")
-def keep_every_query(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
+@dataclass(frozen=True)
+class Protocol:
+    """Which queries count, and how ties fall.
+
+    Args:
+        counts: Whether a query counts, given its judgements and its ranked documents.
+        ties_by_id: Whether documents of equal score are ordered by descending id, as trec_eval
+            does, so that numbers can be compared with published ones; otherwise ties count
+            against the system.
+    """
+
+    counts: Counts
+    ties_by_id: bool = False
+
+
+PROTOCOLS: Registry[Protocol] = Registry("protocol")
+
+
+def _every_query(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
     """Keep all; a query without relevant documents counts 0, as in `trec_eval -c`."""
     return True
 
 
-@PROTOCOLS.register("has-positive")
-def has_positive(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
+def _has_positive(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
     """Keep queries with a relevant document among the judgements, ranked or not."""
     return any(grade > 0 for grade in judged.values())
 
 
-@PROTOCOLS.register("clean")
-def has_both(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
+def _has_both(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
     """Keep queries whose ranked documents are neither all relevant nor all not relevant."""
     return len({judged.get(document, 0) > 0 for document in ranked}) == 2
 
 
-@PROTOCOLS.register("trec-eval")
-def keep_every_judged_query(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
-    """Keep all, as `raw` does; ties fall as in trec_eval."""
-    return True
+PROTOCOLS.add("raw", Protocol(_every_query))
+PROTOCOLS.add("has-positive", Protocol(_has_positive))
+PROTOCOLS.add("clean", Protocol(_has_both))
+PROTOCOLS.add("trec-eval", Protocol(_every_query, ties_by_id=True))
 
 
-TIES_BY_ID = frozenset({"trec-eval"})
-"""Protocols under which equal scores fall by descending document id, whatever the judgements.
+def counted_queries(protocol: str, run: Run, qrels: Qrels) -> list[str]:
+    """Return the ids of the judged queries that count, sorted.
 
-Published numbers made with trec_eval can only be compared under its rule. Elsewhere ties count
-against the system.
-"""
-
-
-def kept_queries(protocol: str, run: Run, qrels: Qrels) -> list[str]:
-    """The judged queries that count, sorted by id.
-
-    A query that the run leaves out is not excused: `clean` looks at its judged documents.
+    For a query that is not in the run, `clean` looks at its judged documents instead.
     """
-    keep = PROTOCOLS[protocol]
-    return [query for query in sorted(qrels) if keep(qrels[query], run.get(query) or qrels[query])]
+    counts = PROTOCOLS[protocol].counts
+    return [id for id in sorted(qrels) if counts(qrels[id], run.get(id) or qrels[id])]

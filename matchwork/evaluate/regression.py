@@ -1,15 +1,14 @@
-"""Predicted numbers x labels -> the same `Evaluation` that rankings get."""
+"""Regression measures: scores and labels become an `Evaluation`."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.errors import DataError, UnknownNameError
-from matchwork.evaluate.evaluate import Evaluation
-from matchwork.evaluate.measures import REGRESSION
-from matchwork.evaluate.sample import Floats, Sample
-from matchwork.registry import did_you_mean
+from matchwork.errors import DataError
+from matchwork.evaluate.evaluation import Evaluation
+from matchwork.evaluate.measures import MEASURES, REGRESSION, MeasureKind, parse_measures
+from matchwork.evaluate.sample import Floats, as_sample
 
 
 def evaluate_regression(
@@ -18,10 +17,13 @@ def evaluate_regression(
     measures: Sequence[str] = REGRESSION,
     label_scale: float = 1.0,
 ) -> Evaluation:
-    """Measure scores that should be `labels / label_scale`.
+    """Measure scores against labels.
 
-    `MSE` is the mean squared error of the scores, as the squared loss sees it; `Exact` is the
-    share of scores that, multiplied by `label_scale` and rounded, are the label.
+    Args:
+        scores: One number per item.
+        labels: One number per item.
+        measures: Names of regression measures.
+        label_scale: A perfect score is label / label_scale.
     """
     predicted, actual = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     if predicted.shape != actual.shape:
@@ -32,17 +34,24 @@ def evaluate_regression(
         position = int(np.flatnonzero(~np.isfinite(predicted))[0])
         raise DataError(f"score number {position} is not a finite number")
     return Evaluation(
-        samples={name: _sample(name, predicted, actual, label_scale) for name in measures},
+        samples={
+            measure.name: as_sample(measure.compute(predicted, actual, label_scale))
+            for measure in parse_measures(measures, "regression")
+        },
         queries=tuple(map(str, range(len(actual)))),
         protocol="raw",
     )
 
 
-def _sample(name: str, predicted: Floats, actual: Floats, label_scale: float) -> Sample:
-    if name == "MSE":
-        return Sample.of((predicted - actual / label_scale) ** 2)
-    if name == "Exact":
-        return Sample.of(np.rint(predicted * label_scale) == actual)
-    raise UnknownNameError(
-        f"no regression measure named {name!r}; {did_you_mean(name, REGRESSION)}"
-    )
+def squared_error(scores: Floats, labels: Floats, label_scale: float) -> Floats:
+    """Return the squared error of each score, as the squared loss sees it."""
+    return np.asarray((scores - labels / label_scale) ** 2)
+
+
+def exact(scores: Floats, labels: Floats, label_scale: float) -> npt.NDArray[np.bool_]:
+    """Return whether each score, multiplied by the scale and rounded, is the label."""
+    return np.asarray(np.rint(scores * label_scale) == labels)
+
+
+MEASURES.add("MSE", MeasureKind("regression", squared_error, lower_is_better=True))
+MEASURES.add("Exact", MeasureKind("regression", exact))

@@ -1,4 +1,4 @@
-"""How far a probability means what it says: of pairs called 0.7, seven in ten should match."""
+"""Reliability of probabilities: of pairs with probability 0.7, seven in ten should match."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ NUM_BINS = 10
 
 
 class ReliabilityBin(NamedTuple):
-    """Pairs of similar probability: how many, what they were promised, how many matched."""
+    """Number of pairs, their mean probability, and the share of them that match."""
 
     pairs: int
     probability: float
@@ -21,11 +21,13 @@ class ReliabilityBin(NamedTuple):
 
 @dataclass(frozen=True)
 class Reliability:
-    """Two errors of probabilities, both 0 at best, and the bins behind the first.
+    """Two errors of probabilities, both 0 at best.
 
-    `calibration_error` is the expected calibration error: the mean distance between promise and
-    share of matches over bins of equal size. `brier` is the mean squared error of a probability,
-    which also asks that it tells pairs apart.
+    Args:
+        calibration_error: Expected calibration error: mean difference between the probability and
+            the share of matches, over bins of equal size.
+        brier: Mean squared error of the probabilities, which also rewards discrimination.
+        bins: The bins behind the calibration error.
     """
 
     calibration_error: float
@@ -34,11 +36,11 @@ class Reliability:
 
     @property
     def num_pairs(self) -> int:
-        """How many probabilities were checked."""
+        """Number of probabilities."""
         return sum(each.pairs for each in self.bins)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
         return {
             "calibration_error": self.calibration_error,
             "brier": self.brier,
@@ -47,8 +49,8 @@ class Reliability:
         }
 
     @classmethod
-    def from_json(cls, table: dict[str, Any]) -> "Reliability":
-        """The inverse of `to_json`."""
+    def from_dict(cls, table: dict[str, Any]) -> "Reliability":
+        """Return the inverse of `to_dict`."""
         bins = tuple(ReliabilityBin(**each) for each in table["bins"])
         return cls(table["calibration_error"], table["brier"], bins)
 
@@ -56,28 +58,31 @@ class Reliability:
 def reliability(
     probabilities: npt.ArrayLike, matches: npt.ArrayLike, num_bins: int = NUM_BINS
 ) -> Reliability:
-    """Compare probabilities with what was so, in bins that hold equally many pairs.
+    """Compare probabilities with labels, in bins that hold equally many pairs.
 
-    Equal probabilities stay in one bin, so there may be fewer bins than asked for.
+    Args:
+        probabilities: Shape (pairs,).
+        matches: Whether each pair matches, shape (pairs,).
+        num_bins: Number of bins; fewer if many probabilities are equal.
     """
-    chances, happened = np.asarray(probabilities, np.float64), np.asarray(matches, np.float64)
+    given, matched = np.asarray(probabilities, np.float64), np.asarray(matches, np.float64)
     if num_bins < 1:
         raise ConfigError(f"num_bins must be at least 1, got {num_bins}")
-    if not len(chances) or chances.shape != happened.shape:
-        raise DataError(f"{len(chances)} probabilities for {len(happened)} labels; give one each")
-    if not ((chances >= 0) & (chances <= 1)).all():
-        position = int(np.flatnonzero(~((chances >= 0) & (chances <= 1)))[0])
-        raise DataError(f"probability number {position} is {chances[position]}, not within [0, 1]")
-    ranked = np.sort(chances)
-    edges = ranked[np.arange(1, num_bins) * len(ranked) // num_bins]
-    _, where = np.unique(np.searchsorted(edges, chances, side="right"), return_inverse=True)
-    counts = np.bincount(where)
-    promised, shares = (np.bincount(where, values) / counts for values in (chances, happened))
+    if not len(given) or given.shape != matched.shape:
+        raise DataError(f"{len(given)} probabilities for {len(matched)} labels; give one each")
+    if not ((given >= 0) & (given <= 1)).all():
+        position = int(np.flatnonzero(~((given >= 0) & (given <= 1)))[0])
+        raise DataError(f"probability number {position} is {given[position]}, not within [0, 1]")
+    ordered = np.sort(given)
+    edges = ordered[np.arange(1, num_bins) * len(ordered) // num_bins]
+    _, bins = np.unique(np.searchsorted(edges, given, side="right"), return_inverse=True)
+    counts = np.bincount(bins)
+    means, shares = (np.bincount(bins, values) / counts for values in (given, matched))
     return Reliability(
-        calibration_error=float(counts @ np.abs(promised - shares) / len(chances)),
-        brier=float(np.mean((chances - happened) ** 2)),
+        calibration_error=float(counts @ np.abs(means - shares) / len(given)),
+        brier=float(np.mean((given - matched) ** 2)),
         bins=tuple(
             ReliabilityBin(*row)
-            for row in zip(counts.tolist(), promised.tolist(), shares.tolist(), strict=True)
+            for row in zip(counts.tolist(), means.tolist(), shares.tolist(), strict=True)
         ),
     )

@@ -1,4 +1,4 @@
-"""How far to trust a number: bootstrap intervals, paired permutation tests, Holm's correction."""
+"""Bootstrap intervals, paired permutation tests and Holm's correction."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from matchwork.errors import ConfigError
 from matchwork.evaluate.sample import Floats, Sample, ratio
 
 _CELLS = 2_000_000
-"""Random numbers drawn at once: bounds the memory of resampling."""
+"""Number of random numbers drawn at once, which bounds the memory of resampling."""
 
 
 def _chunks(num_samples: int, num_queries: int) -> Iterator[int]:
@@ -21,7 +21,14 @@ def _chunks(num_samples: int, num_queries: int) -> Iterator[int]:
 def bootstrap_interval(
     sample: Sample, *, confidence: float = 0.95, num_samples: int = 2_000, seed: int = 0
 ) -> tuple[float, float]:
-    """The percentile interval of a measure when the queries are drawn again."""
+    """Return the bootstrap percentile interval of a measure.
+
+    Args:
+        sample: The measure's sample, over queries.
+        confidence: Between 0 and 1.
+        num_samples: Number of bootstrap samples of the queries.
+        seed: Of the random numbers.
+    """
     if not 0 < confidence < 1:
         raise ConfigError(f"confidence must lie between 0 and 1, got {confidence}; try 0.95")
     rng = np.random.default_rng(seed)
@@ -39,12 +46,16 @@ def bootstrap_interval(
 def permutation_test(
     sample: Sample, baseline: Sample, *, num_samples: int = 10_000, seed: int = 0
 ) -> float:
-    """Two-sided p-value of a paired test that swaps the two systems query by query.
+    """Return the two-sided p-value of a paired test that swaps the systems query by query.
 
-    Exact when all the swaps are no more than `num_samples`; random and seeded otherwise.
+    Args:
+        sample: The measure's sample for the system.
+        baseline: Its sample for the baseline, over the same queries.
+        num_samples: Number of random permutations; all are tried if there are no more.
+        seed: Of the random numbers.
     """
     gain, weight = sample.gain - baseline.gain, sample.weight - baseline.weight
-    # Swapping two equal results changes nothing: only the other queries need be swapped.
+    # Swapping equal results changes nothing: only the other queries are swapped.
     differs = np.flatnonzero((gain != 0).any(axis=1) | (weight != 0).any(axis=1))
     gain, weight = gain[differs], weight[differs]
 
@@ -60,7 +71,7 @@ def permutation_test(
             sample.num_means,
         )
 
-    # Sums in another order differ in their last digits; that must not hide an equal outcome.
+    # Sums in another order differ in their last digits.
     observed = abs(sample.value - baseline.value) - 1e-12
     if len(differs) < 60 and 2 ** len(differs) <= num_samples:
         codes = np.arange(2 ** len(differs))[:, None]
@@ -75,10 +86,10 @@ def permutation_test(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for having made all these comparisons together."""
+    """Return p-values corrected by Holm for making all these comparisons together."""
     adjusted = [0.0] * len(p_values)
     highest = 0.0
-    for rank, position in enumerate(np.argsort(p_values, kind="stable")):
-        highest = max(highest, (len(p_values) - rank) * p_values[position])
-        adjusted[position] = min(1.0, highest)
+    for rank, index in enumerate(np.argsort(p_values, kind="stable")):
+        highest = max(highest, (len(p_values) - rank) * p_values[index])
+        adjusted[index] = min(1.0, highest)
     return adjusted

@@ -2,7 +2,7 @@
 
 from json import dumps
 
-from matchwork.evaluate.protocol import TIES_BY_ID
+from matchwork.evaluate import PROTOCOLS
 from matchwork.experiment.condition import Condition
 from matchwork.experiment.data_sections import MAIN
 from matchwork.experiment.prepare import Prepared
@@ -52,7 +52,7 @@ def _measured(condition: Condition, outcome: ConditionOutcome) -> str:
     if outcome.weights:
         shares = ", ".join(f"{weight} beside {name}" for name, weight in outcome.weights.items())
         fusion = f" Fusion gives the matcher a weight of {shares}, chosen on dev."
-    rule = "fall by id" if first.protocol in TIES_BY_ID else "count against the system"
+    rule = "fall by id" if PROTOCOLS[first.protocol].ties_by_id else "count against the system"
     baselines = {name: baseline.evaluation for name, baseline in condition.baselines.items()}
     rows = {**baselines, **outcome.evaluations}
     lines = [

@@ -18,11 +18,11 @@ def make_encoder(
     if settings.source == "transformer":
         return load_transformer(
             find_transformer(settings.file, data_root),
-            unit=settings.unit,
+            unit="word" if settings.unit == "word" else "subword",
             layer=settings.layer,
             trainable=settings.trainable,
-            frame=settings.frame,
-            joint=settings.joint,
+            special_tokens=settings.frame,
+            cross_encode=settings.joint,
         )
     train_texts = datasets[MAIN][recipe.data.train].texts
     vectors = _read_vectors(recipe, data_root)

@@ -25,14 +25,14 @@ class ConditionOutcome:
     def to_json(self) -> dict[str, Any]:
         """Plain values; the inverse of `from_json`."""
         evaluations = {name: evaluation_to_json(e) for name, e in self.evaluations.items()}
-        trust = {} if self.reliability is None else {"reliability": self.reliability.to_json()}
+        trust = {} if self.reliability is None else {"reliability": self.reliability.to_dict()}
         return {"evaluations": evaluations, "weights": self.weights, **trust}
 
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> "ConditionOutcome":
         """Read back what `to_json` wrote."""
         evaluations = {name: evaluation_from_json(e) for name, e in table["evaluations"].items()}
-        trust = Reliability.from_json(table["reliability"]) if "reliability" in table else None
+        trust = Reliability.from_dict(table["reliability"]) if "reliability" in table else None
         return cls(evaluations, table["weights"], trust)
 
 

@@ -21,7 +21,7 @@ from matchwork.explain.reading_charts import reading_bars, reading_values
 from matchwork.explain.share_charts import share_bars
 from matchwork.explain.titles import CONTEXT_JUMP, evidence_title, layer_title
 from matchwork.explain.word_charts import MAX_BARS, contribution_bars
-from matchwork.files import write_beside, write_json, write_text
+from matchwork.files import atomic_write, write_json, write_text
 from matchwork.report.drawing import stack, to_png, to_svg, to_vega_lite
 from matchwork.report.numbers import Cell
 from matchwork.report.page import (
@@ -157,7 +157,7 @@ def _layer_table(explanation: Explanation) -> list[Section]:
 
 def _write_png(explanation: Explanation, path: Path) -> None:
     content = to_png(picture(explanation))
-    with write_beside(path, "wb") as stream:
+    with atomic_write(path, "wb") as stream:
         stream.write(content)
 
 

@@ -10,7 +10,7 @@ from matchwork.encode.transformer import num_positions, smallest
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
 from matchwork.models import bi_encoded
-from matchwork.text import WordPieceTokenizer
+from matchwork.text import SubwordTokenizer
 
 
 class Limits(NamedTuple):
@@ -63,21 +63,21 @@ def _room(matcher: Matcher, max_length: int) -> int:
 def num_special(matcher: Matcher) -> int:
     """Pieces such as [CLS] that stand around, and between, texts that are read at once."""
     tokenizer = matcher.tokenizer
-    if not isinstance(tokenizer, WordPieceTokenizer):
+    if not isinstance(tokenizer, SubwordTokenizer):
         return 0
     apart = bi_encoded(matcher.model)
-    frame = tokenizer.frame if apart else tokenizer.pair_frame[:3]
-    return sum(map(len, frame))
+    special_ids = tokenizer.special_ids if apart else tokenizer.pair_special_ids[:3]
+    return sum(map(len, special_ids))
 
 
 def _read_further(matcher: Matcher, max_length: int | None) -> None:
     """Texts that are read apart are cut by the tokenizer."""
     tokenizer, encoder = matcher.tokenizer, matcher.model.encoder
-    if isinstance(tokenizer, WordPieceTokenizer) and isinstance(encoder, TransformerEncoder):
+    if isinstance(tokenizer, SubwordTokenizer) and isinstance(encoder, TransformerEncoder):
         most = smallest(max_length, num_positions(encoder.transformer))
         matcher.tokenizer = tokenizer.with_positions(most)
 
 
 def _most_positions(matcher: Matcher) -> int | None:
     tokenizer = matcher.tokenizer
-    return tokenizer.config.max_positions if isinstance(tokenizer, WordPieceTokenizer) else None
+    return tokenizer.config.max_positions if isinstance(tokenizer, SubwordTokenizer) else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from matchwork.config import build, to_table
 from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError
-from matchwork.files import folder_beside, read_json, write_json, write_text
+from matchwork.files import atomic_folder, read_json, write_json, write_text
 from matchwork.models import MODELS, Model
 from matchwork.rank.calibration import calibration_from_table, calibration_to_table
 from matchwork.text import CorpusStatistics
@@ -49,7 +49,7 @@ def save(matcher: "Matcher", path: str | Path, card: str | None = None) -> None:
     from safetensors import SafetensorError
 
     try:
-        with folder_beside(path, OWN_FILES) as folder:
+        with atomic_folder(path, OWN_FILES) as folder:
             _write(matcher, folder, card)
     except SafetensorError as error:
         raise OutputError(
@@ -64,7 +64,7 @@ def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
     files = [WEIGHTS, TOKENIZER]
     tensors = {k: v.detach().cpu().contiguous() for k, v in matcher.model.state_dict().items()}
     save_file(tensors, folder / WEIGHTS)
-    write_json(folder / TOKENIZER, matcher.tokenizer.to_json())
+    write_json(folder / TOKENIZER, matcher.tokenizer.to_dict())
     if matcher.statistics is not None:
         save_arrays(matcher.statistics.to_arrays(), folder / STATISTICS)
         files.append(STATISTICS)
@@ -105,7 +105,7 @@ def load(path: str | Path) -> "Matcher":
     config = _read_config(folder)
     try:
         tokenizer_table = read_json(folder / TOKENIZER)
-        tokenizer = TOKENIZERS[tokenizer_table["kind"]].from_json(tokenizer_table)
+        tokenizer = TOKENIZERS[tokenizer_table["kind"]].from_dict(tokenizer_table)
         entry, encoder_class = MODELS[config["model"]["name"]], ENCODERS[config["encoder"]["kind"]]
         settings = build(encoder_class.Config, config["encoder"]["config"], f"{folder / CONFIG}")
         model_config = entry.config(config["model"]["config"], f"{folder / CONFIG}")

@@ -76,7 +76,7 @@ class DocumentIndex:
 
 
 def _tensors(text: Encoded) -> Iterator[torch.Tensor]:
-    for tensor in (text.vectors, text.mask, text.ids, text.frame):
+    for tensor in (text.vectors, text.mask, text.ids, text.special_vectors):
         if tensor is not None:
             yield tensor
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from threading import Event
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from matchwork.errors import ConfigError
 from matchwork.matcher import folder
 from matchwork.matcher.in_use import in_use
 from matchwork.matcher.index import MAX_BYTES, DocumentIndex
-from matchwork.matcher.pair_rows import PairRows, Tokens
+from matchwork.matcher.pair_rows import PairRows, Tokens, Truncation
 from matchwork.matcher.passes import Progress, collect, scores_only, whole_outputs
 from matchwork.matcher.precision import Precision, reduce_precision, require_cpu
 from matchwork.models import MatchOutput, Model, ModelConfig
@@ -30,18 +30,6 @@ CPU_BATCH = (8_192, 256)
 TRANSFORMER_TOKENS = 1_024  # on a CPU: its layers are many times wider than a token's vector
 GPU_BATCH = (8_192, 256)  # for every GiB of its memory, up to
 BUSY_GIB = 16  # beyond which nothing gets faster, and others may need the rest
-
-
-class Truncation(NamedTuple):
-    """How much text the length limits cut off; texts of one call that are equal count once."""
-
-    texts: int = 0
-    tokens: int = 0
-
-    def __str__(self) -> str:
-        texts = "1 text was" if self.texts == 1 else f"{self.texts:,} texts were"
-        tokens = "1 token" if self.tokens == 1 else f"{self.tokens:,} tokens"
-        return f"{texts} too long and lost {tokens}"
 
 
 class Matcher:
@@ -245,12 +233,23 @@ class Matcher:
         document_rows, documents = self.tokenize([d for _, d in pairs], self.max_document_length)
         return PairRows(queries, documents, query_rows, document_rows, self.pair_room)
 
-    def score_rows(self, rows: PairRows, progress: Progress | None = None) -> Scores:
-        """Scores of tokenised pairs; every distinct pair is read once, wherever it occurs."""
+    def score_rows(
+        self, rows: PairRows, progress: Progress | None = None, cancelled: Event | None = None
+    ) -> Scores:
+        """Score tokenised pairs; every distinct pair is read once, wherever it occurs.
+
+        Args:
+            rows: The pairs.
+            progress: Called with the number of pairs of every batch.
+            cancelled: When set, scoring stops after the current batch; other scores are NaN.
+        """
         distinct, place = rows.distinct()
         self._count_beyond_room(distinct)
         with self.scoring():  # once for all threads
-            scores = collect(scores_only(self, distinct), progress)
+            outputs = scores_only(self, distinct)
+            if cancelled:
+                outputs = takewhile(lambda _: not cancelled.is_set(), outputs)
+            scores = collect(outputs, len(distinct), progress)
         if progress and len(distinct) < len(rows):
             progress(len(rows) - len(distinct))
         return scores[place]
@@ -262,7 +261,7 @@ class Matcher:
             scores = self.score_rows(self.rows(pairs), progress)
             match = (self.calibration or Calibration()).probability(scores)
             return scores, np.stack([1 - match, match], axis=1)
-        table = collect(self.outputs(pairs), progress, _score_and_classes)
+        table = collect(self.outputs(pairs), len(pairs), progress, _score_and_classes)
         table = table.reshape(-1, 1 + self.num_classes)
         return table[:, 0], table[:, 1:]
 

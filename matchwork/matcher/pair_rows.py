@@ -2,15 +2,28 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from matchwork.encode.one_row import longest_first
+from matchwork.encode.concatenation import longest_first
 from matchwork.text import PairBatch
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 
 Tokens = TokenTable | DeviceTokens
+
+
+class Truncation(NamedTuple):
+    """How many texts the length limits cut, and how many tokens they lost."""
+
+    texts: int = 0
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        texts = "1 text was" if self.texts == 1 else f"{self.texts:,} texts were"
+        tokens = "1 token" if self.tokens == 1 else f"{self.tokens:,} tokens"
+        return f"{texts} too long and lost {tokens}"
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,25 @@ class PairRows:
         whole, read = np.add(*self._whole_lengths), np.add(*self.lengths)
         cut: Ids = whole - read
         return cut
+
+    @property
+    def truncation(self) -> Truncation:
+        """How much of these pairs was cut off; equal texts, and equal pairs, count once."""
+        pairs, _ = self.distinct()
+        cut = np.concatenate(
+            [
+                self.queries.num_cut[np.unique(self.query_rows)],
+                self.documents.num_cut[np.unique(self.document_rows)],
+                pairs.num_cut,
+            ]
+        )
+        return Truncation(int((cut > 0).sum()), int(cut.sum()))
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of the distinct queries and of the document of every pair."""
+        queries = self.queries.lengths[np.unique(self.query_rows)]
+        return int(queries.sum() + self.documents.lengths[self.document_rows].sum())
 
     @property
     def _whole_lengths(self) -> tuple[Ids, Ids]:

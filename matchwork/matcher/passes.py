@@ -62,10 +62,14 @@ def scores_only(matcher: "Matcher", rows: PairRows) -> Iterator[Output]:
 
 def collect(
     outputs: Iterable[Output],
+    num_pairs: int,
     progress: Progress | None = None,
     read: Callable[[MatchOutput], torch.Tensor] = lambda output: output.scores,
 ) -> Scores:
-    """What is read, in the order of the pairs; it leaves the device once, at the end."""
+    """Return what `read` takes from the outputs, in the order of the pairs.
+
+    It leaves the device once, at the end. Pairs without an output get NaN.
+    """
     places: list[Ids] = []
     parts: list[torch.Tensor] = []
     for batch, output in outputs:
@@ -74,8 +78,8 @@ def collect(
         if progress:
             progress(len(batch))
     if not parts:
-        return np.empty(0)
+        return np.full(num_pairs, np.nan)
     found = torch.cat(parts).cpu().numpy()
-    ordered = np.empty_like(found)
+    ordered = np.full((num_pairs, *found.shape[1:]), np.nan)
     ordered[np.concatenate(places)] = found
     return ordered

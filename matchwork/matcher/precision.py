@@ -122,7 +122,7 @@ def _sample_inputs(encoder: TransformerEncoder) -> dict[str, tuple[nn.Linear, Te
         if isinstance(layer, nn.Linear) and layer.weight.numel() >= _WORTH
     ]
     num_texts, num_pieces = _SAMPLE
-    width = min(num_pieces, encoder.pair_room or num_pieces)
+    width = min(num_pieces, encoder.max_pair_tokens or num_pieces)
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(encoder.config.vocab_size, (num_texts, width), generator=generator)
     was_training = encoder.training

@@ -24,10 +24,10 @@ from matchwork.models import (
     CrossEncoder,
     CrossEncoderConfig,
 )
-from matchwork.text import WordPieceTokenizer
+from matchwork.text import SubwordTokenizer
 
 MAXSIM, COSINE = "-maxsim", "-cosine"
-_Loaded = tuple[WordPieceTokenizer, TransformerEncoder]
+_Loaded = tuple[SubwordTokenizer, TransformerEncoder]
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ def _loaded(folder: Path, network: Any, *, listed: bool, cut_texts: bool = True)
         folder,
         network,
         max_positions=settings.max_positions,
-        cut_texts=cut_texts,
-        pieces=opened.backend_tokenizer,  # its settings may differ from those of tokenizer.json
+        truncate=cut_texts,
+        backend=opened.backend_tokenizer,  # its settings may differ from those of tokenizer.json
     )
     if "token_type_ids" not in opened.model_input_names:  # then the library tells no types apart
         encoder.config = replace(encoder.config, second_type=0)

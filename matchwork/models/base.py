@@ -141,7 +141,7 @@ class Model(nn.Module, ABC):
     @property
     def pair_room(self) -> int | None:
         """Maximum number of tokens of both texts together; None: no limit."""
-        return None if bi_encoded(self) else self.encoder.pair_room
+        return None if bi_encoded(self) else self.encoder.max_pair_tokens
 
     def frozen_names(self) -> set[str]:
         """Names of the state's entries that training never changes; checkpoints leave them out."""
@@ -171,7 +171,7 @@ class MatchModel(Model):
     """A model that matches two encoded texts; subclasses implement `match`.
 
     With an encoder that reads one text at a time, documents can be encoded in advance (see
-    `bi_encoded`). With one that reads both texts as one (`encoder.joint`) they cannot.
+    `bi_encoded`). With one that reads both texts as one (`encoder.cross_encode`) they cannot.
     """
 
     @abstractmethod
@@ -183,10 +183,10 @@ class MatchModel(Model):
         return self.post_encode(self.encoder(sequences), sequences)
 
     def encode_pairs(self, batch: PairBatch) -> tuple[Encoded, Encoded]:
-        """Encode queries and documents: separately or, with a joint encoder, as one text."""
-        if not self.encoder.joint:
+        """Encode queries and documents: separately or, with `encoder.cross_encode`, as one text."""
+        if not self.encoder.cross_encode:
             return self.encode(batch.query), self.encode(batch.document)
-        joined = self.encoder.join(batch.query, batch.document)
+        joined = self.encoder.encode_pair(batch.query, batch.document)
         query = self.post_encode(joined.query, batch.query)
         return query, self.post_encode(joined.document, batch.document)
 
@@ -213,7 +213,7 @@ class MatchModel(Model):
 
 def bi_encoded(model: Model) -> TypeGuard[MatchModel]:
     """Return whether the model encodes each text without the other, so that it can be stored."""
-    return isinstance(model, MatchModel) and not model.encoder.joint
+    return isinstance(model, MatchModel) and not model.encoder.cross_encode
 
 
 def trim_padding(text: Encoded, length: int, side: Side) -> Encoded:

@@ -79,7 +79,7 @@ class BiEncoder(MatchModel):
         return vector / row_lengths(vector).clamp_min(EPSILON).unsqueeze(-1)
 
     def _pool(self, text: Encoded) -> Tensor:
-        special = _special(text)
+        special = _special_vectors(text)
         if self.config.pooling == "cls":
             return torch.cat([special, text.vectors], dim=1)[:, 0]
         total = text.vectors.sum(dim=1) + special.sum(dim=1)
@@ -91,15 +91,15 @@ class BiEncoder(MatchModel):
         if self.config.pooling == "cls":
             return {"similarity": alike}
         for text in (query, document):
-            scale = scale / _num_tokens(text, _special(text))
+            scale = scale / _num_tokens(text, _special_vectors(text))
             if self.config.similarity == "cosine":
                 scale = scale / row_lengths(self._pool(text)).clamp_min(EPSILON)
         shares = scale[:, None, None] * (query.vectors @ document.vectors.transpose(1, 2))
         return {"contribution": Interaction(shares, alike.mask)}
 
 
-def _special(text: Encoded) -> Tensor:
-    return text.vectors[:, :0] if text.frame is None else text.frame
+def _special_vectors(text: Encoded) -> Tensor:
+    return text.vectors[:, :0] if text.special_vectors is None else text.special_vectors
 
 
 def _num_tokens(text: Encoded, special: Tensor) -> Tensor:

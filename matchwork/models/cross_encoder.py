@@ -71,13 +71,13 @@ class CrossEncoder(PairModel):
         The evidence is the cosine of their token vectors, which is not what the score is computed
         from: the head reads [CLS] alone.
         """
-        joined = self.encoder.join(batch.query, batch.document)
+        joined = self.encoder.encode_pair(batch.query, batch.document)
         evidence = LazyMapping(lambda: {"similarity": cosine(joined.query, joined.document)})
         return MatchOutput(self._head(joined.first), evidence)
 
     def scores(self, batch: PairBatch) -> Tensor:
         """Return scores only: the last layer computes no vector but that of [CLS]."""
-        return self._head(self.encoder.join_first(batch.query, batch.document))
+        return self._head(self.encoder.encode_pair_first(batch.query, batch.document))
 
     def _head(self, first: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.dense(first)))

@@ -25,9 +25,9 @@ from scipy import sparse
 
 from matchwork.config import build, to_table
 from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameError
-from matchwork.files import folder_beside, read_json, write_beside, write_json
+from matchwork.files import atomic_folder, atomic_write, read_json, write_json
 from matchwork.ordering import order
-from matchwork.packages import absent
+from matchwork.packages import without_package
 from matchwork.rank.ranking import Done, Rows, RowScores, rank, require_pairs
 from matchwork.registry import did_you_mean
 from matchwork.types import Document, Ranked, Run, Scores, TextPair
@@ -214,7 +214,7 @@ class BM25:
 
     def save(self, folder: str | Path) -> None:
         """Write config, vocabulary, index and documents; no pickle."""
-        with folder_beside(folder, _FILES) as place:
+        with atomic_folder(folder, _FILES) as place:
             about = {
                 "model": "bm25",
                 "format": _FORMAT,
@@ -224,9 +224,9 @@ class BM25:
             write_json(place / "config.json", about)
             write_json(place / "vocabulary.json", list(self.vocabulary))
             index = {key: getattr(self.weights, key) for key in ("data", "indices", "indptr")}
-            with write_beside(place / "index.safetensors", "wb") as stream:
+            with atomic_write(place / "index.safetensors", "wb") as stream:
                 stream.write(tensors.save(index))
-            with write_beside(place / "documents.jsonl") as stream:
+            with atomic_write(place / "documents.jsonl") as stream:
                 for item in self.documents.items():
                     stream.write(json.dumps(item, ensure_ascii=False) + "\n")
 
@@ -273,7 +273,9 @@ class BM25:
 
     def _engine(self, backend: str) -> Any:
         """bm25s over our weights: computed once, so that `score` and `search` cannot differ."""
-        with absent("jax"):  # which bm25s would load, and which takes the whole GPU for itself
+        with without_package(
+            "jax"
+        ):  # which bm25s would load, and which takes the whole GPU for itself
             import bm25s  # imports numba: half a second that `score` does not need
 
         engine = bm25s.BM25(method="lucene", dtype="float64", backend=backend)

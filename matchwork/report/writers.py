@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from matchwork.errors import ConfigError
-from matchwork.files import write_beside, write_json, write_text
+from matchwork.files import atomic_write, write_json, write_text
 from matchwork.report.drawing import to_png, to_svg, to_vega_lite
 from matchwork.report.page import Section, write_report
 
@@ -67,7 +67,7 @@ def writer_for(path: str | Path) -> Callable[[Exportable, Path], None]:
 
 def _write_png(content: Exportable, path: Path) -> None:
     drawing = to_png(content.picture())
-    with write_beside(path, "wb") as stream:
+    with atomic_write(path, "wb") as stream:
         stream.write(drawing)
 
 

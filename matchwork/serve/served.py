@@ -11,8 +11,7 @@ import numpy.typing as npt
 from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
-from matchwork.matcher.matcher import Truncation
-from matchwork.matcher.pair_rows import PairRows
+from matchwork.matcher.pair_rows import Truncation
 from matchwork.rank import BM25
 from matchwork.rank.relevance import relevance
 from matchwork.serve.candidates import CandidateBM25
@@ -113,21 +112,12 @@ class Served:
             if not wanted():
                 raise Abandoned
 
-        matcher.truncation = Truncation()
         rows = matcher.rows(_joined(requests))
-        scores = matcher.score_rows(rows, stop_if_abandoned)
-        by_request = zip(
-            _split(rows.query_rows, requests), _split(rows.document_rows, requests), strict=True
-        )
-        num_tokens = [
-            int(rows.queries.lengths[np.unique(asked)].sum() + rows.documents.lengths[found].sum())
-            for asked, found in by_request
+        scores = _finite(matcher.score_rows(rows, stop_if_abandoned))
+        return [
+            Scored(scores[part], rows.take(part).num_tokens, rows.take(part).truncation)
+            for part in _split(np.arange(len(rows)), requests)
         ]
-        cuts = [matcher.truncation]
-        if len(requests) > 1:  # then it is known of all together, and rarely more than nothing
-            cuts = [_cuts(matcher, pairs) if any(cuts[0]) else cuts[0] for pairs in requests]
-        parts = zip(_split(_finite(scores), requests), num_tokens, cuts, strict=True)
-        return [Scored(*each) for each in parts]
 
     def _check_size(self, matcher: Matcher, query: str, document: str) -> None:
         rows, columns = map(len, matcher.tokens(query, document))
@@ -155,22 +145,3 @@ def _finite(scores: Scores) -> Scores:
     if not np.isfinite(scores).all():
         raise DataError("the matcher gave scores that are not finite; its weights are damaged")
     return scores
-
-
-def _cuts(matcher: Matcher, pairs: Sequence[TextPair]) -> Truncation:
-    """As the matcher counts: every distinct text once, then pairs too long for its model."""
-    queries, documents = zip(*pairs, strict=True) if pairs else ((), ())
-    tables = []
-    for texts, limit in (
-        (queries, matcher.max_query_length),
-        (documents, matcher.max_document_length),
-    ):
-        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        table = matcher.tokenizer.encode(list(rows), limit)
-        tables.append((table, np.array([rows[text] for text in texts], dtype=np.int64)))
-    (query_table, query_rows), (document_table, document_rows) = tables
-    together = PairRows(query_table, document_table, query_rows, document_rows, matcher.pair_room)
-    return Truncation(
-        sum(table.num_cut_texts for table, _ in tables) + int((together.num_cut > 0).sum()),
-        sum(table.num_cut_tokens for table, _ in tables) + int(together.num_cut.sum()),
-    )

@@ -77,16 +77,29 @@ class PairBatch:
 
 
 class TokenTable:
-    """Many tokenised texts in one flat array: row i is `flat[starts[i]:starts[i + 1]]`."""
+    """Many tokenised texts in one flat array: row i is `flat[starts[i]:starts[i + 1]]`.
 
-    def __init__(
-        self, flat: Ids, starts: Ids, num_cut_texts: int = 0, num_cut_tokens: int = 0
-    ) -> None:
+    Args:
+        flat: Token ids of all texts, shape (tokens,).
+        starts: Where each row starts, and where the last one ends, shape (rows + 1,).
+        num_cut: Tokens that a length limit cut off from each row, shape (rows,); by default none.
+    """
+
+    def __init__(self, flat: Ids, starts: Ids, num_cut: Ids | None = None) -> None:
         self.flat = flat
         self.starts = starts
         self.lengths: Ids = np.diff(starts)
-        self.num_cut_texts = num_cut_texts
-        self.num_cut_tokens = num_cut_tokens
+        self.num_cut: Ids = np.zeros_like(self.lengths) if num_cut is None else num_cut
+
+    @property
+    def num_cut_texts(self) -> int:
+        """Number of texts that were cut."""
+        return int((self.num_cut > 0).sum())
+
+    @property
+    def num_cut_tokens(self) -> int:
+        """Number of tokens that were cut off."""
+        return int(self.num_cut.sum())
 
     @classmethod
     def from_rows(
@@ -100,8 +113,7 @@ class TokenTable:
         flat = np.empty(int(starts[-1]), dtype=np.int64)
         for row, start, length in zip(rows, starts.tolist(), lengths.tolist(), strict=False):
             flat[start : start + length] = row[:length]
-        cut = full - lengths
-        return cls(flat, starts, int((cut > 0).sum()), int(cut.sum()))
+        return cls(flat, starts, full - lengths)
 
     @classmethod
     def join(cls, tables: "Sequence[TokenTable]") -> "TokenTable":
@@ -139,6 +151,7 @@ class DeviceTokens:
 
     def __init__(self, table: TokenTable, device: torch.device | str) -> None:
         self.lengths = table.lengths  # not on the device, where asking for a width would wait
+        self.num_cut = table.num_cut
         self._padding = len(table.flat)  # the place of a 0 behind all tokens
         self._flat = torch.from_numpy(np.append(table.flat, 0)).to(device)
         self._starts = torch.from_numpy(table.starts).to(device)

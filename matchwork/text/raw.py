@@ -1,4 +1,4 @@
-"""Text before it is tokens: made readable for the compiled tokenizers, traced back afterwards."""
+"""Prepare text for the tokenizers library, and correct the offsets it returns."""
 
 import re
 import unicodedata
@@ -7,26 +7,26 @@ from itertools import islice
 
 from matchwork.errors import DataError
 
-_CHUNK = 4096  # texts per call into a compiled tokenizer: bounds the memory of its results
+_CHUNK = 4096  # texts per call of the tokenizers library: bounds the memory of its results
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def readable(text: str) -> str:
-    """Half a surrogate pair (a text cut inside an emoji) cannot be UTF-8: replace it."""
+    """Replace half a surrogate pair (a text cut inside an emoji), which cannot be UTF-8."""
     if not isinstance(text, str):
-        raise DataError(f"a text is expected, got {text!r}; leave it out, or give it as a str")
+        raise DataError(f"a text must be a str, got {text!r}; leave it out or convert it")
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Readable texts, so many at a time that a compiled tokenizer is kept busy."""
+    """Yield readable texts in chunks large enough for a compiled tokenizer."""
     iterator = map(readable, texts)
     while chunk := list(islice(iterator, _CHUNK)):
         yield chunk
 
 
 def spans_of(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Offsets up to each word's end: tokenizers leave out marks that were composed or cut."""
+    """Extend offsets to each word's end: tokenizers leave out composed or stripped marks."""
     if text.isascii():
         return offsets
     spans = []

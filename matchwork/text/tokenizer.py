@@ -1,4 +1,4 @@
-"""Tokenizers behind one protocol; the word tokenizer runs on the compiled `tokenizers`."""
+"""The contract of tokenizers, and the word tokenizer."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from matchwork.text.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary, word_h
 
 
 class Token(NamedTuple):
-    """A token as a person sees it: its text and its place [start, end) in code points."""
+    """A token's text and its position [start, end) in the original text, in code points."""
 
     text: str
     start: int
@@ -29,37 +29,49 @@ class Token(NamedTuple):
 
 
 class Tokenizer(Protocol):
-    """Turns texts into ids; every token can be traced back to its place in the text."""
+    """Turns texts into ids; every token has its position in the text.
+
+    A class registered in `TOKENIZERS` under its `kind` also opens with a saved matcher.
+    """
 
     kind: ClassVar[str]
 
     @property
     def vocab_size(self) -> int:
-        """Ids below this number are known words."""
+        """Number of known words or subwords; larger ids have other meanings."""
         ...
 
     def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
-        """Token ids of every text."""
+        """Tokenize texts into ids, at most `max_length` tokens each."""
         ...
 
     def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
-        """The tokens behind the ids of one text, in the same order."""
+        """Return the tokens of one text, in the order of their ids."""
         ...
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything needed to make an equal tokenizer."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that is needed to build an equal tokenizer, as JSON values with `kind`."""
+        ...
+
+    @classmethod
+    def from_dict(cls, table: dict[str, Any]) -> "Tokenizer":
+        """Build a tokenizer from the output of `to_dict`."""
         ...
 
 
-TOKENIZERS: Registry[type[Any]] = Registry("tokenizer")
+TOKENIZERS: Registry[type[Tokenizer]] = Registry("tokenizer")
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordTokenizerConfig:
-    """How text becomes words: split at white space and punctuation.
+    """Settings of the word tokenizer, which splits text at white space and punctuation.
 
-    `punctuation` tokens are dropped or kept as words of their own; `stem` names a Snowball
-    language; `bigrams` adds every known pair of neighbouring words after its second word.
+    Args:
+        lowercase: Turn text to lower case.
+        strip_accents: Remove accents.
+        punctuation: "drop" punctuation or "keep" every mark as a word.
+        stem: Language of a Snowball stemmer, or None.
+        bigrams: Add every known pair of neighbouring words after its second word.
     """
 
     lowercase: bool = True
@@ -71,8 +83,15 @@ class WordTokenizerConfig:
 
 @TOKENIZERS.register("word")
 class WordTokenizer:
-    """Words as ids; unknown words keep an id of their own (see `Vocabulary`)."""
+    """Words as ids; every unknown word has an id of its own (see `Vocabulary`).
 
+    Args:
+        vocabulary: The known words.
+        config: The settings.
+        surfaces: Words as they stand in texts and the ids of their stems, if words are stemmed.
+    """
+
+    Config: ClassVar[type[WordTokenizerConfig]] = WordTokenizerConfig
     kind: ClassVar[str] = "word"
 
     def __init__(
@@ -98,7 +117,16 @@ class WordTokenizer:
         config: WordTokenizerConfig | None = None,
         min_bigram_count: int = 2,
     ) -> "WordTokenizer":
-        """Learn the words of the training texts; frequent first, equal counts by alphabet."""
+        """Learn the words of the training texts: frequent first, equal counts by alphabet.
+
+        Args:
+            texts: The training texts.
+            vector_words: Further known words: those with pre-trained vectors.
+            min_count: Least number of occurrences of a word.
+            max_words: Most words of the training texts.
+            config: The settings.
+            min_bigram_count: Least number of occurrences of a bigram.
+        """
         config = config or WordTokenizerConfig()
         stem = _stemmer(config.stem)
         bare = _splitter(config, {word: i for i, word in enumerate(SPECIAL_WORDS)})
@@ -114,15 +142,16 @@ class WordTokenizer:
             counts.update(words)
             if config.bigrams:
                 pairs.update(pairwise(words))
-        kept = [word for word, count in _frequent_first(counts) if count >= min_count][:max_words]
+        chosen = [word for word, count in _frequent_first(counts) if count >= min_count]
+        chosen = chosen[:max_words]
         if config.bigrams:
-            known = set(kept)
-            kept += [
+            known = set(chosen)
+            chosen += [
                 f"{a} {b}"
                 for (a, b), count in _frequent_first(pairs)
                 if count >= min_bigram_count and a in known and b in known
             ]
-        vocabulary = Vocabulary.merge(kept, vector_words)
+        vocabulary = Vocabulary.merge(chosen, vector_words)
         surfaces = None
         if stem:
             surfaces = {word: index for index, word in enumerate(SPECIAL_WORDS)}
@@ -131,16 +160,16 @@ class WordTokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """Ids below this number are known words."""
+        """Number of known words; larger ids are unknown words."""
         return len(self.vocabulary)
 
     def words(self, text: str) -> list[str]:
-        """The normalised words of one text, before any look-up."""
+        """Return the normalised words of one text, before any look-up."""
         (words,) = _split_all(self._splitter, [text])
         return words
 
     def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
-        """Token ids of every text."""
+        """Tokenize texts into ids, at most `max_length` tokens each."""
         rows: list[Ids] = []
         for chunk in chunks(texts):
             for text, encoding in zip(chunk, self._splitter.encode_batch(chunk), strict=True):
@@ -152,7 +181,7 @@ class WordTokenizer:
         return TokenTable.from_rows(rows, max_length)
 
     def tokens(self, text: str, max_length: int | None = None) -> list[Token]:
-        """The tokens behind the ids of one text, in the same order."""
+        """Return the tokens of one text, in the order of their ids."""
         encoding = self._splitter.encode(readable(text))
         spans = spans_of(text, encoding.offsets)
         if self.config.bigrams:
@@ -161,25 +190,25 @@ class WordTokenizer:
                 spans.insert(first + 2, (spans[first][0], spans[first + 1][1]))
         return [Token(text[start:end], start, end) for start, end in spans[:max_length]]
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything needed to make an equal tokenizer."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that is needed to build an equal tokenizer."""
         table = {
             "kind": self.kind,
             "config": to_table(self.config),
-            "vocabulary": self.vocabulary.to_json(),
+            "vocabulary": self.vocabulary.to_dict(),
         }
         if self._stem:
             table["surfaces"] = self._surfaces
         return table
 
     @classmethod
-    def from_json(cls, table: dict[str, Any]) -> "WordTokenizer":
-        """The inverse of `to_json`."""
+    def from_dict(cls, table: dict[str, Any]) -> "WordTokenizer":
+        """Build a tokenizer from the output of `to_dict`."""
         config = build(WordTokenizerConfig, table["config"], "tokenizer config")
-        return cls(Vocabulary.from_json(table["vocabulary"]), config, table.get("surfaces"))
+        return cls(Vocabulary.from_dict(table["vocabulary"]), config, table.get("surfaces"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return WordTokenizer.from_json, (self.to_json(),)  # the compiled parts do not pickle
+        return WordTokenizer.from_dict, (self.to_dict(),)  # compiled objects do not pickle
 
     def _word_ids(self, text: str, encoding: tokenizers.Encoding) -> Ids:
         ids = np.array(encoding.ids, dtype=np.int64)
@@ -197,18 +226,18 @@ class WordTokenizer:
 
     @cached_property
     def _bigrams(self) -> tuple[Ids, Ids]:
-        """Sorted keys `first * size + second` of the known bigrams, and their ids."""
+        """Return sorted keys `first * size + second` of the known bigrams, and their ids."""
         size, ids = len(self.vocabulary), self.vocabulary.ids
-        found = [
+        keyed = [
             (ids[a] * size + ids[b], index)
             for index, (a, space, b) in enumerate(w.partition(" ") for w in self.vocabulary.words)
             if space and a in ids and b in ids
         ]
-        keys = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+        keys = np.array(sorted(keyed), dtype=np.int64).reshape(-1, 2)
         return keys[:, 0], keys[:, 1]
 
     def _find_bigrams(self, ids: Ids) -> tuple[Ids, Ids]:
-        """Positions of the first words of known bigrams, and the bigrams' ids."""
+        """Return the positions of the first words of known bigrams, and the bigrams' ids."""
         keys, bigram_ids = self._bigrams
         size = len(self.vocabulary)
         first, second = ids[:-1], ids[1:]

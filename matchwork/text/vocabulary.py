@@ -1,4 +1,4 @@
-"""Words and their ids, with the memory of where each word came from."""
+"""Words, their ids, and where each word is known from."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -16,12 +16,12 @@ SPECIAL_WORDS = ("<pad>", "<unk>")
 
 @lru_cache(maxsize=1 << 18)
 def word_hash(word: str) -> int:
-    """A 61-bit number that depends on the word alone, on any machine."""
+    """Return a 61-bit hash that is the same on any machine."""
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little") >> 3
 
 
 class WordClass(StrEnum):
-    """Where a word is known: the four classes of IASM's out-of-vocabulary analysis."""
+    """Where a word is known from: the classes of IASM's out-of-vocabulary analysis."""
 
     IV = "IV"
     OOTV = "OOTV"  # vectors only: unseen in training
@@ -32,8 +32,13 @@ class WordClass(StrEnum):
 class Vocabulary:
     """Known words have ids below `len(vocabulary)`; 0 is padding, 1 a nameless unknown word.
 
-    An unknown word keeps its identity: its id is `len(vocabulary) + word_hash(word)`, from
-    which an encoder can make the same vector for the same word, always.
+    An unknown word has the id `len(vocabulary) + word_hash(word)`, from which an encoder can
+    make a vector that is always the same for the same word.
+
+    Args:
+        words: The words, each once, without the special ones.
+        in_train: Whether each word occurs in training texts; default: all do.
+        in_vectors: Whether each word has a pre-trained vector; default: none has.
     """
 
     def __init__(
@@ -45,7 +50,7 @@ class Vocabulary:
         self.words = [*SPECIAL_WORDS, *words]
         self._ids = {word: index for index, word in enumerate(self.words)}
         if len(self._ids) != len(self.words):
-            raise ConfigError("a vocabulary lists every word once (and no <pad> or <unk>)")
+            raise ConfigError("a vocabulary must list every word once, and no <pad> or <unk>")
         self.in_train = self._membership(in_train, default=True)
         self.in_vectors = self._membership(in_vectors, default=False)
 
@@ -56,7 +61,7 @@ class Vocabulary:
 
     @classmethod
     def merge(cls, train_words: Iterable[str], vector_words: Iterable[str] = ()) -> "Vocabulary":
-        """Training words first (in the order given), then those that only vectors know."""
+        """Combine training words, which come first, with words that only have vectors, sorted."""
         train = dict.fromkeys(train_words)
         vectors = set(vector_words).difference(SPECIAL_WORDS)  # GloVe files list an <unk>
         extra = sorted(vectors - train.keys())
@@ -74,17 +79,17 @@ class Vocabulary:
         return word in self._ids
 
     def id(self, word: str) -> int:
-        """The word's row, or an id past the end that still tells unknown words apart."""
+        """Return the word's id; past the end, and different for each word, if it is unknown."""
         known = self._ids.get(word)
         return len(self.words) + word_hash(word) if known is None else known
 
     @property
     def ids(self) -> dict[str, int]:
-        """Word -> id of every known word."""
+        """Ids by known word."""
         return self._ids
 
     def word_class(self, word: str) -> WordClass:
-        """Whether training texts, pre-trained vectors, both or neither know the word."""
+        """Return whether the word is in training texts, in pre-trained vectors, both or neither."""
         index = self._ids.get(word)
         train = index is not None and bool(self.in_train[index])
         vectors = index is not None and bool(self.in_vectors[index])
@@ -92,8 +97,8 @@ class Vocabulary:
             return WordClass.IV if vectors else WordClass.OOEV
         return WordClass.OOTV if vectors else WordClass.OOBV
 
-    def to_json(self) -> dict[str, object]:
-        """Words without the special ones; memberships as strings of 0 and 1."""
+    def to_dict(self) -> dict[str, object]:
+        """Return the words without the special ones, and flags as strings of 0 and 1."""
         skip = len(SPECIAL_WORDS)
         return {
             "words": self.words[skip:],
@@ -102,8 +107,8 @@ class Vocabulary:
         }
 
     @classmethod
-    def from_json(cls, table: dict[str, object]) -> "Vocabulary":
-        """The inverse of `to_json`."""
+    def from_dict(cls, table: dict[str, object]) -> "Vocabulary":
+        """Build a vocabulary from the output of `to_dict`."""
         words = table["words"]
         assert isinstance(words, list)
         return cls(words, _unpack(table["in_train"]), _unpack(table["in_vectors"]))

@@ -20,14 +20,14 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
-from matchwork.files import remove_leftovers, write_beside
+from matchwork.files import atomic_write, remove_leftovers
 from matchwork.models import Model, StageConfig
+from matchwork.quiet import quiet_lightning
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.keeper import Keeper, Validate
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import TrainingModule
-from matchwork.train.quiet import quiet_lightning
 from matchwork.train.result import TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
 from matchwork.train.settle import settle
@@ -123,7 +123,7 @@ class _Run:
                 f"{self.folder} already holds a training run; continue it with --resume, or "
                 "choose another folder"
             )
-        with write_beside(self.folder / ".writable") as stream:
+        with atomic_write(self.folder / ".writable") as stream:
             stream.write("")
         (self.folder / ".writable").unlink()
         remove_leftovers(self.folder)

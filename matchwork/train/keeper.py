@@ -13,13 +13,13 @@ from torch import Tensor
 
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
-from matchwork.files import write_beside
+from matchwork.files import atomic_write
 from matchwork.models import Model
+from matchwork.quiet import silence_lightning
 from matchwork.train.config import TrainConfig
 from matchwork.train.dev_loss import DevLoss
 from matchwork.train.loggers import LOG_EVERY
 from matchwork.train.module import not_finite, trained_tensors
-from matchwork.train.quiet import silence_lightning
 from matchwork.train.result import TrainObserver
 from matchwork.train.state import BEST, LAST, TrainState, save_checkpoint, save_history
 
@@ -139,7 +139,7 @@ class Keeper(pl.callbacks.Checkpoint):
         """Write the best weights, then the state that knows of them."""
         began = time.monotonic()
         if self._best is not None:
-            with write_beside(self.folder / BEST, "wb") as stream:
+            with atomic_write(self.folder / BEST, "wb") as stream:
                 stream.write(to_safetensors(self._best))
             self._best = None
         if trainer.is_global_zero:

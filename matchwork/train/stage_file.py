@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from matchwork.config import to_table
 from matchwork.encode import Encoder
-from matchwork.files import user_cache, write_beside
+from matchwork.files import atomic_write, user_cache
 from matchwork.models import Stage, Texts
 from matchwork.version import VERSION
 
 CACHE_VARIABLE = "MATCHWORK_STAGE_CACHE"
-_LATER = ("trainable", "joint")  # settings of an encoder that hold only after the stages
+_LATER = ("trainable", "cross_encode")  # settings of an encoder that hold only after the stages
 
 
 def stage_cache() -> Path:
@@ -94,7 +94,7 @@ def _add_state(digest: blake2b, module: nn.Module) -> None:
 
 def save_stage(path: Path, weights: dict[str, Tensor], result: StageResult) -> None:
     """Write a finished stage, whole or not at all."""
-    with write_beside(path, "wb") as stream:
+    with atomic_write(path, "wb") as stream:
         stream.write(to_safetensors(weights, {"result": dumps(asdict(result))}))
 
 

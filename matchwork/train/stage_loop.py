@@ -16,13 +16,13 @@ from safetensors.torch import save as to_safetensors
 from torch import nn
 
 from matchwork.errors import TrainingError
-from matchwork.files import remove_leftovers, write_beside
+from matchwork.files import atomic_write, remove_leftovers
 from matchwork.models import Stage, StageBatch, Texts
+from matchwork.quiet import quiet_lightning
 from matchwork.train.config import TrainConfig
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import not_finite
 from matchwork.train.optimizer import OPTIMIZERS, stepped_share
-from matchwork.train.quiet import quiet_lightning
 from matchwork.train.result import TrainObserver
 from matchwork.train.stage_file import state_of
 from matchwork.train.state import (
@@ -125,7 +125,7 @@ class StageLoop:
         improved = loss is None or state.best_value is None or loss < state.best_value
         if improved:
             state.best_value, state.best_epoch = loss, state.epoch + 1
-            with write_beside(self.folder / BEST, "wb") as stream:
+            with atomic_write(self.folder / BEST, "wb") as stream:
                 stream.write(to_safetensors(state_of(self.stage.module)))
         record["best"] = float(improved)
         record["seconds"] = round(time.monotonic() - began, 3)

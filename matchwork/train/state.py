@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from matchwork.errors import ConfigError, FolderError
-from matchwork.files import write_beside, write_text
+from matchwork.files import atomic_write, write_text
 from matchwork.models import StageConfig
 from matchwork.train.config import TrainConfig
 
@@ -53,7 +53,7 @@ def save_checkpoint(
     fingerprint: str,
 ) -> None:
     """Write everything needed to go on, in one file that is whole or absent."""
-    with write_beside(folder / LAST, "wb") as stream:
+    with atomic_write(folder / LAST, "wb") as stream:
         try:
             torch.save({"fingerprint": fingerprint, "state": asdict(state), **tensors}, stream)
         except RuntimeError as error:  # what PyTorch makes of a full disk

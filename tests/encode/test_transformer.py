@@ -20,7 +20,7 @@ from matchwork.models import MODELS
 from matchwork.text import PairBatch, Sequences
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
-UNITS = ("piece", "word")
+UNITS = ("subword", "word")
 KINDS = ("bert", "roberta")
 TEXTS_TOO_LONG = (" ".join(TEXTS), " ".join(TEXTS[::-1]))
 
@@ -109,7 +109,7 @@ def test_batch_mates_and_padding_change_nothing(loaded, kind, unit, texts, garba
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_longer_than_the_positions_is_cut_and_counted(loaded, kind):
     """RoBERTa's 60 rows of positions are 58 places: two are kept for padding."""
-    tokenizer, encoder = loaded[kind, "piece"]
+    tokenizer, encoder = loaded[kind, "subword"]
     table = tokenizer.encode([" ".join(TEXTS)])
     assert table.lengths.tolist() == [{"bert": 58, "roberta": 56}[kind]]
     assert table.num_cut_texts == 1 and table.num_cut_tokens > 20
@@ -224,10 +224,10 @@ def test_word_vectors_do_without_the_library():
 
 def test_words_that_were_cut_off_are_no_words(bert_folder):
     """Two texts that are too long together: what was not read has no vector to be matched."""
-    tokenizer, encoder = load_transformer(bert_folder, unit="word", joint=True)
+    tokenizer, encoder = load_transformer(bert_folder, unit="word", cross_encode=True)
     encoder.config = replace(encoder.config, max_positions=20)
     query, document = (tokenizer.encode([text]).gather(np.arange(1)) for text in TEXTS_TOO_LONG)
-    joined = encoder.join(query, document)
+    joined = encoder.encode_pair(query, document)
     for text in (joined.query, joined.document):
         read = text.vectors[text.mask]
         assert len(read) and (read != 0).any(dim=1).all()

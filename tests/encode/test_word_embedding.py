@@ -133,10 +133,14 @@ def test_parts_are_put_together_and_cut_again(named: bool) -> None:
     assert both.vectors[..., 0].tolist() == [[1, 1, 0, 0, 0], [2] * 5, [2] * 5]
     assert both.mask.sum(dim=1).tolist() == [2, 5, 5]
     if named:
-        assert both.ids is not None and both.frame is None
+        assert both.ids is not None and both.special_vectors is None
         assert both.ids.tolist() == [[1, 1, 0, 0, 0], [2] * 5, [2] * 5]
     else:
-        assert both.ids is None and both.frame is not None and both.frame.shape == (3, 1, 2)
+        assert (
+            both.ids is None
+            and both.special_vectors is not None
+            and both.special_vectors.shape == (3, 1, 2)
+        )
     again = both.take(torch.tensor([0])).cut(2)
     assert torch.equal(again.vectors, short.vectors) and torch.equal(again.mask, short.mask)
 

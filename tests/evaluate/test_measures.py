@@ -2,7 +2,7 @@ import pytest
 
 from matchwork.errors import ConfigError, UnknownNameError
 from matchwork.evaluate import canonical
-from matchwork.evaluate.measures import classification_measure, ranking_measure
+from matchwork.evaluate.measures import parse_measure, parse_measures
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,7 @@ from matchwork.evaluate.measures import classification_measure, ranking_measure
         ("P(rel=2)@5", "P(rel=2)@5"),
         ("Acc", "Accuracy"),
         ("F1", "F1"),
+        (" F1( class = 2 )", "F1(class=2)"),
         ("macro-F1", "macro-F1"),
     ],
 )
@@ -49,11 +50,17 @@ def test_an_unknown_name_gets_a_suggestion(wrong, hint):
 @pytest.mark.parametrize("wrong", ["P", "Success", "P@1.5", "AP(depth=3)", "AP(rel)", "nDCG(rel=)"])
 def test_wrong_options_say_how_to_write_a_measure(wrong):
     with pytest.raises(ConfigError, match="write it as in 'P@1'"):
-        ranking_measure(wrong)
+        parse_measure(wrong)
 
 
 def test_ranking_and_classification_are_not_confused():
-    with pytest.raises(ConfigError, match="'macro-F1' measures classification"):
-        ranking_measure("macro-F1")
-    with pytest.raises(UnknownNameError, match="no classification measure named 'AP'"):
-        classification_measure("AP")
+    with pytest.raises(ConfigError, match="'macro-F1' measures classification, not ranking; try"):
+        parse_measures(["AP", "macro-F1"], "ranking")
+    with pytest.raises(ConfigError, match="'AP' measures ranking, not classification; try 'Acc"):
+        parse_measures(["AP"], "classification")
+
+
+@pytest.mark.parametrize("wrong", ["F1(rel=2)", "Accuracy@5", "MSE(a=1)", "F1(class)"])
+def test_options_that_a_measure_does_not_take(wrong):
+    with pytest.raises(ConfigError, match=r"measure .*write it as in"):
+        parse_measure(wrong)

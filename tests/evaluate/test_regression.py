@@ -49,7 +49,7 @@ def test_what_measures_what():
 def test_measures_of_regression_do_not_rank():
     with pytest.raises(ConfigError, match="'MSE' measures regression, not ranking; try 'AP'"):
         evaluate({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["MSE"])
-    with pytest.raises(UnknownNameError, match="no regression measure named 'Exakt'; did you mean"):
+    with pytest.raises(UnknownNameError, match="no measure named 'Exakt'; did you mean 'Exact'"):
         evaluate_regression(SCORES, LABELS, ["Exakt"])
 
 

@@ -46,7 +46,7 @@ def test_errors_lie_between_zero_and_one_and_every_pair_counts(rows, num_bins):
     found = reliability(chances, happened, num_bins)
     assert found.num_pairs == len(rows) and 1 <= len(found.bins) <= num_bins
     assert 0 <= found.calibration_error <= 1 + 1e-12 and 0 <= found.brier <= 1
-    assert Reliability.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert Reliability.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_what_is_no_probability_is_named():

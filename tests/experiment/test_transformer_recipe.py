@@ -51,7 +51,7 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
     encoder = matcher.model.encoder
     assert isinstance(encoder, TransformerEncoder)
     assert encoder.config.trainable is ("trainable=true" in settings)
-    assert matcher.tokenizer.config.unit == recipe.vectors.unit
+    assert matcher.tokenizer.config.unit == ("word" if "unit=word" in settings else "subword")
     pairs = [(pair.query, pair.document) for pair in toy()["test"].pairs()]
     assert np.isfinite(matcher.score(pairs)).all()
     outcome = json.loads((seed / "outcome.json").read_text())

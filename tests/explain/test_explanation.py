@@ -25,10 +25,10 @@ def test_evidence_is_words_by_words_and_the_score_is_the_matchers(make_matcher, 
             assert text[token.start : token.end] == token.text
 
 
-@pytest.mark.parametrize("unit", ["piece", "word"])
+@pytest.mark.parametrize("unit", ["subword", "word"])
 @pytest.mark.parametrize("name", ["cross-encoder", "iam", "addax", "colbert"])
 def test_of_texts_too_long_together_what_was_read(bert_folder, name, unit):
-    tokenizer, encoder = load_transformer(bert_folder, unit=unit, joint=True)
+    tokenizer, encoder = load_transformer(bert_folder, unit=unit, cross_encode=True)
     encoder.config = replace(encoder.config, max_positions=20)
     matcher = Matcher(tokenizer, MODELS[name].model(MODELS[name].config({}), encoder))
     pair = QUERY, " ".join([DOCUMENT] * 3)

@@ -69,7 +69,7 @@ def test_more_queries_than_are_kept_are_read_once_a_batch(on_transformer, name, 
 
 
 def test_texts_that_see_each_other_are_read_in_pairs(on_transformer):
-    matcher = on_transformer("colbert", joint=True)
+    matcher = on_transformer("colbert", cross_encode=True)
     alone = [matcher.output(*pair).scores.item() for pair in PAIRS]
     np.testing.assert_allclose(matcher.score(PAIRS), alone, rtol=1e-4, atol=1e-5)
 

@@ -219,7 +219,7 @@ def test_an_interrupted_save_leaves_the_old_folder(
     def interrupt() -> dict:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(matcher.tokenizer, "to_json", interrupt)
+    monkeypatch.setattr(matcher.tokenizer, "to_dict", interrupt)
     with pytest.raises(KeyboardInterrupt):
         matcher.save(saved)
     assert contents(saved) == before

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Sequence
 from copy import copy
+from threading import Event
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from matchwork.errors import DataError
 from matchwork.interact import WordWeights
 from matchwork.matcher import Matcher
+from matchwork.matcher.pair_rows import Truncation
 from matchwork.models import MODELS
 from matchwork.rank import Calibration, rank_all
 from matchwork.text import TokenTable, WordTokenizer
@@ -47,8 +49,8 @@ class CountingTokenizer:
     def tokens(self, text: str, max_length: int | None = None):
         return self.inner.tokens(text, max_length)
 
-    def to_json(self):
-        return self.inner.to_json()
+    def to_dict(self):
+        return self.inner.to_dict()
 
 
 @pytest.fixture(params=list(MODELS))
@@ -235,3 +237,27 @@ def test_what_is_no_text_is_named(tiny_matcher: Make) -> None:
         tiny_matcher("bag").rank("who", ["hamlet", None])  # type: ignore[list-item]
     with pytest.raises(DataError, match=r"pairs\[0\] is not two texts: \('who', nan\)"):
         tiny_matcher("bag").score([("who", float("nan"))])  # type: ignore[list-item]
+
+
+def test_truncation_of_some_pairs(tokenizer, tiny_matcher):
+    """Per request, as if its pairs had been scored alone."""
+    for name in ("bag", "cross-encoder"):
+        matcher = tiny_matcher(name)
+        matcher.max_document_length = 3
+        pairs = [("who wrote", "a b c d e"), ("who", "a b"), ("who wrote", "a b c d e")]
+        pairs += [("who " * 40, "wrote " * 40), ("who", "c d e f")]
+        rows = matcher.rows(pairs)
+        for part in ([0, 1, 2], [3], [1, 4], range(5)):
+            matcher.truncation = Truncation()
+            matcher.score([pairs[index] for index in part])
+            assert rows.take(np.array(part)).truncation == matcher.truncation
+
+
+def test_scoring_stops_after_the_current_batch(tiny_matcher, pairs):
+    matcher = tiny_matcher("bag")
+    matcher.max_pairs = 1
+    rows, cancelled = matcher.rows(pairs), Event()
+    expected = matcher.score(pairs)
+    scores = matcher.score_rows(rows, lambda _: cancelled.set(), cancelled)
+    assert np.isnan(scores).sum() == len(pairs) - 1
+    assert (scores[~np.isnan(scores)] == expected[~np.isnan(scores)]).all()

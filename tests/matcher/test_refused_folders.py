@@ -118,7 +118,7 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
             {"default_prompt_name": ["a"]},
             r"transformers\.json: default_prompt_name must be a name, got \['a'\]; leave it out",
         ),
-        ("tokenizer_config.json", {"added_tokens_decoder": 3}, "cannot open the tokenizer: .*; ta"),
+        ("tokenizer_config.json", {"added_tokens_decoder": 3}, "cannot open the tokenizer: .*; do"),
     ],
 )
 def test_settings_that_cannot_be_read(bi_folder, spoilt, file, changes, message):

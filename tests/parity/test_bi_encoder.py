@@ -25,7 +25,7 @@ def sides(lengths: list[int], seed: int) -> tuple[list[np.ndarray], np.ndarray, 
     mask = torch.arange(max(lengths) + 1) < torch.tensor(lengths)[:, None]
     for i, row in enumerate(rows):
         vectors[i, : len(row)] = torch.from_numpy(row)
-    return rows, frame, Encoded(vectors, mask, frame=torch.from_numpy(frame))
+    return rows, frame, Encoded(vectors, mask, special_vectors=torch.from_numpy(frame))
 
 
 def slow_vector(tokens: np.ndarray, specials: np.ndarray, pooling: str) -> np.ndarray:
@@ -78,9 +78,10 @@ def test_gradients() -> None:
     _, _, document = sides([2, 4], seed=1)
 
     def scores(q: torch.Tensor, f: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
-        return model.match(Encoded(q, query.mask, frame=f), Encoded(d, document.mask)).scores
+        encoded = Encoded(q, query.mask, special_vectors=f)
+        return model.match(encoded, Encoded(d, document.mask)).scores
 
-    leaves = (query.vectors, query.frame, document.vectors)
+    leaves = (query.vectors, query.special_vectors, document.vectors)
     assert torch.autograd.gradcheck(scores, [leaf.clone().requires_grad_() for leaf in leaves])
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_transformers import tiny_encoder
 
-from matchwork.encode.one_row import longest_first
+from matchwork.encode.concatenation import longest_first
 from matchwork.errors import ConfigError
 from matchwork.models import CrossEncoder, CrossEncoderConfig, PairModel, bi_encoded
 from matchwork.text import PairBatch, Sequences

@@ -101,9 +101,9 @@ def test_batch_mates_change_nothing(batch: list[str], config: WordTokenizerConfi
 @given(text=texts, config=any_config)
 def test_json_makes_an_equal_tokenizer(text: str, config: WordTokenizerConfig) -> None:
     tokenizer = fitted(config)
-    table = json.loads(json.dumps(tokenizer.to_json()))
-    again = WordTokenizer.from_json(table)
-    assert again.to_json() == tokenizer.to_json()
+    table = json.loads(json.dumps(tokenizer.to_dict()))
+    again = WordTokenizer.from_dict(table)
+    assert again.to_dict() == tokenizer.to_dict()
     assert again.config == config
     assert np.array_equal(again.encode([text])[0], tokenizer.encode([text])[0])
     assert again.tokens(text) == tokenizer.tokens(text)
@@ -236,7 +236,7 @@ def test_word_classes() -> None:
 
 def test_vocabulary_json_keeps_memberships() -> None:
     vocabulary = Vocabulary.merge(["b", "a"], ["a", "z"])
-    again = Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json())))
+    again = Vocabulary.from_dict(json.loads(json.dumps(vocabulary.to_dict())))
     assert again.words == vocabulary.words
     assert np.array_equal(again.in_train, vocabulary.in_train)
     assert np.array_equal(again.in_vectors, vocabulary.in_vectors)
@@ -244,7 +244,7 @@ def test_vocabulary_json_keeps_memberships() -> None:
 
 @pytest.mark.parametrize("words", [["a", "a"], ["<pad>"], ["<unk>"]])
 def test_a_vocabulary_lists_every_word_once(words: list[str]) -> None:
-    with pytest.raises(ConfigError, match="lists every word once"):
+    with pytest.raises(ConfigError, match="must list every word once"):
         Vocabulary(words)
 
 

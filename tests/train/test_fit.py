@@ -189,7 +189,7 @@ def test_impossible_settings(settings, message):
 
 def test_in_batch_negatives_need_texts_that_are_encoded_apart(samples, words):
     """Else training would read them apart, and scoring as one."""
-    encoder = tiny_encoder(words.vocab_size, 8, joint=True)
+    encoder = tiny_encoder(words.vocab_size, 8, cross_encode=True)
     model = MODELS["colbert"].model(MODELS["colbert"].config({}), encoder)
     config = TrainConfig(loss="softmax", negatives="in-batch", accelerator="cpu")
     with pytest.raises(ConfigError, match="this model reads both at once; use"):

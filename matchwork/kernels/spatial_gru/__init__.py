@@ -1,7 +1,8 @@
-"""A gated recurrence over the word grid: every cell reads its left, top and diagonal neighbour.
+"""The spatial GRU: a recurrence over the word grid of a pair of texts.
 
-The equations are those of Match-SRNN (Wan et al., IJCAI 2016, eq. 3). `spatial_gru` is the one
-door; the engines behind it give the same numbers at different speeds.
+Every cell reads the states of its left, top and diagonal neighbours (Match-SRNN, Wan et al.,
+IJCAI 2016, eq. 3). `spatial_gru` computes it by one of several engines, which give equal numbers
+at different speeds.
 """
 
 from matchwork.kernels.spatial_gru.engines import ENGINES
@@ -9,7 +10,6 @@ from matchwork.kernels.spatial_gru.front import spatial_gru
 from matchwork.kernels.spatial_gru.gates import Gates, spatial_gates
 from matchwork.kernels.spatial_gru.rectangles import corner_states, flip_rectangle
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
-from matchwork.packages import make_callable
 
 __all__ = [
     "ENGINES",
@@ -21,4 +21,3 @@ __all__ = [
     "spatial_gates",
     "spatial_gru",
 ]
-make_callable(__name__)

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from matchwork.errors import MatchworkError, OutputError
-from matchwork.files import user_cache, write_beside
+from matchwork.files import atomic_write, user_cache
 
 CACHE_VARIABLE = "MATCHWORK_NATIVE_CACHE"
 SOURCES = Path(__file__).parent / "native"
@@ -46,7 +46,7 @@ def library() -> ctypes.CDLL:
         built = Path(scratch) / kept.name
         _build(compiler, built)
         # A cache that cannot be written costs a build in every process, not the engine.
-        with suppress(OutputError), write_beside(kept, "wb") as stream:
+        with suppress(OutputError), atomic_write(kept, "wb") as stream:
             stream.write(built.read_bytes())
         for path in (kept, built):
             try:

@@ -13,8 +13,8 @@ Departures and resolutions, where the printed equations are incomplete:
 - M is stored as two factors; as printed, it has vocabulary x vocabulary entries.
 - Vectors wider than `input_dim` are projected by each language model separately; in the question
   encoder that projection is a part of V_q.
-- On a transformer, the word of a vector is its first subword token. A joint one reads both texts
-  at once for matching; the language models are still trained on single texts.
+- On a transformer, the word of a vector is its first subword. One with `cross_encode` reads both
+  texts at once for matching; the language models are still trained on single texts.
 """
 
 from collections.abc import Sequence
@@ -216,7 +216,7 @@ class IAM(MatchModel):
         """Add word ids where the encoder returns none."""
         if text.ids is not None:
             return text
-        ids = _first_tokens(sequences, len(self.tf_idf.idf), text.mask.shape[1])
+        ids = _first_subwords(sequences, len(self.tf_idf.idf), text.mask.shape[1])
         return Encoded(text.vectors, text.mask, ids)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
@@ -286,7 +286,7 @@ def _vocabulary_vectors(encoder: Encoder, dim: int) -> Tensor:
     return hashed_vectors(torch.arange(encoder.config.vocab_size), dim)
 
 
-def _first_tokens(sequences: Sequences, vocab_size: int, width: int) -> Tensor:
+def _first_subwords(sequences: Sequences, vocab_size: int, width: int) -> Tensor:
     """Return the ids of tokens that start words; ids past the vocabulary continue a word."""
     starts = sequences.mask & (sequences.ids < vocab_size)
     order = torch.argsort((~starts).to(torch.int8), dim=1, stable=True)

@@ -9,14 +9,14 @@ from matchwork.text import PairBatch, Sequences
 QUERIES, DOCUMENTS = [[2, 3, 4], [5], [6, 7]], [[8, 9], [2, 3, 10, 11], [4]]
 
 
-def iam(joint: bool = True) -> IAM:
+def iam(cross_encode: bool = True) -> IAM:
     torch.manual_seed(0)
-    return IAM(IAMConfig(units=4, hidden=5), tiny_encoder(20, 8, joint)).double().eval()
+    return IAM(IAMConfig(units=4, hidden=5), tiny_encoder(20, 8, cross_encode)).double().eval()
 
 
 def test_stages_read_one_text_alone() -> None:
     text = Sequences.pad(DOCUMENTS)
-    ours, apart = iam().encode(text), iam(joint=False).encode(text)
+    ours, apart = iam().encode(text), iam(cross_encode=False).encode(text)
     assert torch.equal(ours.vectors, apart.vectors) and torch.equal(ours.ids, apart.ids)
 
 

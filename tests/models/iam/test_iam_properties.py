@@ -183,7 +183,7 @@ def test_memory_grows_with_the_vocabulary_not_with_its_square() -> None:
     assert sizes[1] - sizes[0] == 1_000 * (4 * 8 + 2)  # vectors, their shift, two factors, u_a, idf
 
 
-@pytest.mark.parametrize("unit", ["piece", "word"])
+@pytest.mark.parametrize("unit", ["subword", "word"])
 @pytest.mark.parametrize("input_dim", [None, 6])
 def test_on_transformer_vectors(bert_folder, unit: Any, input_dim: int | None) -> None:
     torch.manual_seed(0)

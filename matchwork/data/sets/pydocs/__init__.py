@@ -25,7 +25,7 @@ from matchwork.data.sets.pydocs import worker
 from matchwork.data.sets.pydocs.clean import Pair, make_pair, words
 from matchwork.data.sets.pydocs.duplicates import first_of_each
 from matchwork.errors import DataError, OutputError
-from matchwork.files import user_cache, write_beside
+from matchwork.files import atomic_write, user_cache
 
 FORMAT = 1
 """Part of the cache key: increase it when the same docstrings would give other pairs."""
@@ -190,7 +190,7 @@ def _dataset(pairs: Sequence[Pair], versions: dict[str, str]) -> Dataset:
 
 def _write_cache(path: Path, pairs: Sequence[Pair]) -> None:
     lines = "".join(json.dumps(pair._asdict()) + "\n" for pair in pairs)
-    with write_beside(path, "wb") as stream:
+    with atomic_write(path, "wb") as stream:
         stream.write(gzip.compress(lines.encode(), mtime=0))
 
 

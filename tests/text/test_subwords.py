@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from tiny_transformers import bert_tokenizer, roberta_tokenizer
 
 from matchwork.errors import ConfigError, DataError
-from matchwork.text import WordPieceTokenizer, WordPieceTokenizerConfig
+from matchwork.text import SubwordTokenizer, SubwordTokenizerConfig
 from matchwork.text.tokenizer import TOKENIZERS
 
 PIECES = {"bert": bert_tokenizer(), "roberta": roberta_tokenizer()}
 MADE = {
-    (kind, unit): WordPieceTokenizer(pieces, WordPieceTokenizerConfig(unit=unit))
+    (kind, unit): SubwordTokenizer(pieces, SubwordTokenizerConfig(unit=unit))
     for kind, pieces in PIECES.items()
-    for unit in ("piece", "word")
+    for unit in ("subword", "word")
 }
 TEXT = "Unbelievably, he wrote café waves!"
 each_kind = pytest.mark.parametrize("kind", list(PIECES))
-each_unit = pytest.mark.parametrize("unit", ["piece", "word"])
+each_unit = pytest.mark.parametrize("unit", ["subword", "word"])
 
 
 def plain(kind: str, text: str) -> tokenizers.Encoding:
@@ -34,7 +34,7 @@ def plain(kind: str, text: str) -> tokenizers.Encoding:
 
 @each_kind
 def test_pieces_are_those_of_the_library(kind):
-    tokenizer, expected = MADE[kind, "piece"], plain(kind, TEXT)
+    tokenizer, expected = MADE[kind, "subword"], plain(kind, TEXT)
     assert tokenizer.encode([TEXT])[0].tolist() == expected.ids
     ascii_text = TEXT.replace("é", "e")  # é is two bytes, hence two pieces of a byte-level model
     tokens = tokenizer.tokens(ascii_text)
@@ -55,10 +55,10 @@ def test_words_are_whole_and_their_ids_tell_where_they_begin(kind):
 
 
 def test_the_frame_is_not_among_the_tokens():
-    assert MADE["bert", "piece"].frame == ((2,), (3,))
-    assert MADE["roberta", "word"].frame == ((0,), (2,))
-    ids = MADE["bert", "piece"].encode(["[CLS] who [SEP]"])[0]
-    assert not {2, 3} & set(ids.tolist())  # a text cannot forge the frame
+    assert MADE["bert", "subword"].special_ids == ((2,), (3,))
+    assert MADE["roberta", "word"].special_ids == ((0,), (2,))
+    ids = MADE["bert", "subword"].encode(["[CLS] who [SEP]"])[0]
+    assert not {2, 3} & set(ids.tolist())  # a text cannot forge special tokens
     tokens = MADE["bert", "word"].tokens("[CLS] who [SEP]")
     assert [token.text for token in tokens] == ["[", "CLS", "]", "who", "[", "SEP", "]"]
 
@@ -91,7 +91,7 @@ def test_a_limit_counts_tokens_and_cuts_are_counted_in_pieces():
     cut = MADE["bert", "word"].encode([text, "!"], max_length=2)
     assert cut.lengths.tolist() == [2 * per_word, 1]
     assert (cut.num_cut_texts, cut.num_cut_tokens) == (1, per_word)
-    cut = MADE["bert", "piece"].encode([text, "!"], max_length=2)
+    cut = MADE["bert", "subword"].encode([text, "!"], max_length=2)
     assert cut.lengths.tolist() == [2, 1]
     assert (cut.num_cut_texts, cut.num_cut_tokens) == (1, 3 * per_word - 2)
     assert (whole.num_cut_texts, whole.num_cut_tokens) == (0, 0)
@@ -99,8 +99,8 @@ def test_a_limit_counts_tokens_and_cuts_are_counted_in_pieces():
 
 @each_unit
 def test_the_transformer_is_never_given_more_than_it_can_read(unit):
-    config = WordPieceTokenizerConfig(unit=unit, max_positions=7)
-    tokenizer = WordPieceTokenizer(PIECES["bert"], config)
+    config = SubwordTokenizerConfig(unit=unit, max_positions=7)
+    tokenizer = SubwordTokenizer(PIECES["bert"], config)
     table = tokenizer.encode(["unbelievably quickly", "he"], max_length=6)
     assert table.lengths[0] == 5  # and [CLS] and [SEP]
     assert table.num_cut_texts == 1 and table.num_cut_tokens > 0
@@ -113,19 +113,19 @@ def test_the_transformer_is_never_given_more_than_it_can_read(unit):
 @each_kind
 def test_json_and_pickle_make_an_equal_tokenizer(kind, unit):
     tokenizer = MADE[kind, unit]
-    table = json.loads(json.dumps(tokenizer.to_json()))
+    table = json.loads(json.dumps(tokenizer.to_dict()))
     for again in (
-        TOKENIZERS[table["kind"]].from_json(table),
+        TOKENIZERS[table["kind"]].from_dict(table),
         pickle.loads(pickle.dumps(tokenizer)),
     ):
-        assert again.config == tokenizer.config and again.frame == tokenizer.frame
+        assert again.config == tokenizer.config and again.special_ids == tokenizer.special_ids
         assert again.vocab_size == tokenizer.vocab_size
         assert again.encode([TEXT])[0].tolist() == tokenizer.encode([TEXT])[0].tolist()
         assert again.tokens(TEXT) == tokenizer.tokens(TEXT)
 
 
 def test_making_one_leaves_the_given_tokenizer_alone():
-    WordPieceTokenizer(PIECES["bert"])
+    SubwordTokenizer(PIECES["bert"])
     assert PIECES["bert"].truncation["max_length"] == 8
 
 
@@ -135,14 +135,14 @@ def test_no_text_at_all():
 
 
 def test_what_cannot_be_is_said(tmp_path):
-    with pytest.raises(ConfigError, match=r"more than the 2 special pieces, got 2"):
-        WordPieceTokenizer(PIECES["bert"], WordPieceTokenizerConfig(max_positions=2))
+    with pytest.raises(ConfigError, match=r"more than the 2 special tokens, got 2"):
+        SubwordTokenizer(PIECES["bert"], SubwordTokenizerConfig(max_positions=2))
     bare = tokenizers.Tokenizer(tokenizers.models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
-    assert WordPieceTokenizer(bare).encode(["ab"])[0].tolist() == [0]
-    with pytest.raises(ConfigError, match=r'not split text into words; use unit = "piece"'):
-        WordPieceTokenizer(bare, WordPieceTokenizerConfig(unit="word"))
+    assert SubwordTokenizer(bare).encode(["ab"])[0].tolist() == [0]
+    with pytest.raises(ConfigError, match=r'not split text into words; use unit = "subword"'):
+        SubwordTokenizer(bare, SubwordTokenizerConfig(unit="word"))
     with pytest.raises(DataError, match=r"gone\.json: cannot read the tokenizer"):
-        WordPieceTokenizer.read(tmp_path / "gone.json")
+        SubwordTokenizer.read(tmp_path / "gone.json")
     (tmp_path / "broken.json").write_text('{"model": 3}')
     with pytest.raises(DataError, match=r"broken\.json: not a tokenizer of the tokenizers lib"):
-        WordPieceTokenizer.read(tmp_path / "broken.json")
+        SubwordTokenizer.read(tmp_path / "broken.json")

@@ -12,7 +12,7 @@ from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError
 from matchwork.matcher import Matcher
 from matchwork.models import MODELS
-from matchwork.text import WordPieceTokenizer, WordPieceTokenizerConfig
+from matchwork.text import SubwordTokenizer, SubwordTokenizerConfig
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
 TEXTS = ["who wrote hamlet, unbelievably", "bamboo", ""]
@@ -24,10 +24,10 @@ def load(folder, **options):
 
 
 @pytest.mark.parametrize(("folder_name", "cls"), [("bert_folder", 2), ("roberta_folder", 0)])
-@pytest.mark.parametrize("frame", ["token", "before"])
-def test_vectors_are_those_of_the_library(request, folder_name, cls, frame):
+@pytest.mark.parametrize("special_tokens", ["token", "before"])
+def test_vectors_are_those_of_the_library(request, folder_name, cls, special_tokens):
     folder = request.getfixturevalue(folder_name)
-    tokenizer, encoder = load(folder, frame=frame)
+    tokenizer, encoder = load(folder, special_tokens=special_tokens)
     network = transformers.AutoModel.from_pretrained(folder).double().eval()
     plain = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     plain.no_truncation()
@@ -37,14 +37,14 @@ def test_vectors_are_those_of_the_library(request, folder_name, cls, frame):
         pieces = [cls, *plain.encode(text, add_special_tokens=False).ids]
         with torch.no_grad():
             expected = network(torch.tensor([pieces])).last_hidden_state[0]
-        expected = expected if frame == "token" else expected[1:]
+        expected = expected if special_tokens == "token" else expected[1:]
         length = int(found.mask[row].sum())
         assert length == len(expected)
         torch.testing.assert_close(found.vectors[row, :length], expected, **CLOSE)
 
 
 def test_the_first_token_stands_nowhere_in_the_text(bert_folder):
-    tokenizer, _ = load(bert_folder, frame="token", unit="word")
+    tokenizer, _ = load(bert_folder, special_tokens="token", unit="word")
     tokens = tokenizer.tokens("who wrote", 2)
     assert [tuple(token) for token in tokens] == [("[CLS]", 0, 0), ("who", 0, 3)]
     assert [token.text for token in tokenizer.tokens("")] == ["[CLS]"]
@@ -52,29 +52,29 @@ def test_the_first_token_stands_nowhere_in_the_text(bert_folder):
     assert len(tokens) == (table[0] < tokenizer.vocab_size).sum() and table.num_cut_texts == 1
 
 
-@pytest.mark.parametrize("frame", ["around", "before", "token"])
-def test_no_text_is_longer_than_the_positions(frame):
-    config = WordPieceTokenizerConfig(max_positions=8, frame=frame)
-    tokenizer = WordPieceTokenizer(bert_tokenizer(), config)
+@pytest.mark.parametrize("special_tokens", ["around", "before", "token"])
+def test_no_text_is_longer_than_the_positions(special_tokens):
+    config = SubwordTokenizerConfig(max_positions=8, special_tokens=special_tokens)
+    tokenizer = SubwordTokenizer(bert_tokenizer(), config)
     ids = tokenizer.encode(["bamboo " * 20])[0]
-    assert len(ids) + sum(map(len, tokenizer.frame)) == 8
-    assert (ids[0] == 2) == (frame == "token")
-    again = WordPieceTokenizer.from_json(tokenizer.to_json())
-    assert again.config == config and again.frame == tokenizer.frame
+    assert len(ids) + sum(map(len, tokenizer.special_ids)) == 8
+    assert (ids[0] == 2) == (special_tokens == "token")
+    again = SubwordTokenizer.from_dict(tokenizer.to_dict())
+    assert again.config == config and again.special_ids == tokenizer.special_ids
 
 
 def test_a_tokenizer_without_special_pieces():
     pieces = bert_tokenizer()
     pieces.post_processor = tokenizers.processors.Sequence([])
-    WordPieceTokenizer(pieces)
-    message = r'frame = "token" needs a special piece such as \[CLS\] before a text'
+    SubwordTokenizer(pieces)
+    message = r'special_tokens = "token" needs a special token such as \[CLS\] before a text'
     with pytest.raises(ConfigError, match=message):
-        WordPieceTokenizer(pieces, WordPieceTokenizerConfig(frame="token"))
+        SubwordTokenizer(pieces, SubwordTokenizerConfig(special_tokens="token"))
 
 
 @pytest.mark.parametrize("name", ["addax", "addax-attention"])
 def test_addax_reads_cuts_saves_and_explains_it(bert_folder, tmp_path, name):
-    tokenizer, encoder = load_transformer(bert_folder, frame="token", trainable=True)
+    tokenizer, encoder = load_transformer(bert_folder, special_tokens="token", trainable=True)
     torch.manual_seed(0)
     config = MODELS[name].config({"query_length": 4, "document_length": 6, "hash_dim": 5})
     matcher = Matcher(tokenizer, MODELS[name].model(config, encoder))

@@ -1,0 +1,83 @@
+"""Several texts concatenated into one: the input of a transformer."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+from matchwork.text import Sequences
+
+Part: TypeAlias = Sequences | tuple[int, ...]
+"""A batch of texts, or special ids that are the same in all rows."""
+
+
+class ConcatenatedTexts(NamedTuple):
+    """A batch of texts made of several parts, with padding at the end only.
+
+    `ids` and `mask` have shape (batch, length); `positions` holds for every part where its
+    tokens are, shape (batch, length of the part).
+    """
+
+    ids: Tensor
+    mask: Tensor
+    positions: list[Tensor]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], padding: int) -> "ConcatenatedTexts":
+        """Concatenate the real tokens of all parts, row by row.
+
+        Args:
+            parts: The parts in order; at least one is a batch of texts.
+            padding: The id of padding.
+        """
+        example = next(part for part in parts if isinstance(part, Sequences))
+        texts = [_repeat(part, example) if isinstance(part, tuple) else part for part in parts]
+        positions, end = [], example.ids.new_zeros(len(example), 1)
+        for text in texts:
+            positions.append(end + torch.arange(text.ids.shape[1], device=end.device))
+            end = end + text.lengths.unsqueeze(1)
+        width = max(1, int(end.max())) if len(example) else 1
+        ids = example.ids.new_full((len(example), width + 1), padding)
+        for text, position in zip(texts, positions, strict=True):
+            ids.scatter_(1, position.masked_fill(~text.mask, width), text.ids)
+        mask = torch.arange(width, device=end.device) < end
+        return cls(ids[:, :width], mask, positions)
+
+    def take(self, vectors: Tensor, part: int) -> Tensor:
+        """Return the vectors of one part; those of its padding are arbitrary.
+
+        Args:
+            vectors: Vectors of the concatenated texts, shape (batch, length, dim).
+            part: Index of the part.
+        """
+        positions = self.positions[part].clamp_max(vectors.shape[1] - 1)
+        return vectors.gather(1, positions.unsqueeze(-1).expand(-1, -1, vectors.shape[2]))
+
+
+def longest_first(query: Tensor, document: Tensor, max_tokens: int) -> tuple[Tensor, Tensor]:
+    """Truncate pairs of texts: the longer text first, then both to one half.
+
+    Args:
+        query: Lengths of the queries, shape (batch,).
+        document: Lengths of the documents, shape (batch,).
+        max_tokens: Tokens left of both together.
+
+    Returns:
+        The truncated lengths of queries and documents.
+    """
+    half = max_tokens // 2
+    query_limit = torch.where(
+        query <= document,
+        (max_tokens - document).clamp_min(half),
+        max_tokens - document.clamp_max(half),
+    )
+    query = torch.minimum(query, query_limit)
+    return query, torch.minimum(document, max_tokens - query)
+
+
+def _repeat(ids: tuple[int, ...], example: Sequences) -> Sequences:
+    """Return the same ids in every row of a batch."""
+    row = torch.tensor(ids, dtype=example.ids.dtype, device=example.ids.device)
+    rows = row.expand(len(example), -1)
+    return Sequences(rows, torch.ones_like(rows, dtype=torch.bool))
