@@ -12,7 +12,7 @@ from matchwork.interact.interaction import (
 from matchwork.interact.masked import attend, masked_max, masked_mean, masked_softmax
 from matchwork.interact.max_sim import MaxSim, max_sim
 from matchwork.interact.precision import ScoreLayer
-from matchwork.interact.similarity import cosine, cosine_table, row_lengths
+from matchwork.interact.similarity import cosine, cosine_table, row_lengths, same_words, unit_rows
 
 __all__ = [
     "Codes",
@@ -32,4 +32,6 @@ __all__ = [
     "masked_softmax",
     "max_sim",
     "row_lengths",
+    "same_words",
+    "unit_rows",
 ]

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
+from matchwork.errors import ConfigError
 from matchwork.interact.interaction import Interaction
 from matchwork.interact.precision import wide_type
 
@@ -18,6 +19,11 @@ def row_lengths(vectors: Tensor) -> Tensor:
     """Return the Euclidean norm over the last dimension; its gradient at zero vectors is zero."""
     lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1, dtype=wide_type(vectors))
     return lengths
+
+
+def unit_rows(vectors: Tensor) -> Tensor:
+    """Scale every vector of the last dimension to norm 1; zero vectors stay zero."""
+    return vectors / row_lengths(vectors).clamp_min(EPSILON).unsqueeze(-1)
 
 
 def cosine_table(left: Tensor, right: Tensor) -> Tensor:
@@ -100,3 +106,14 @@ def cosine(query: Encoded, document: Encoded) -> Interaction:
     """Return the cosine of every query word with every document word; 0 at padding."""
     mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
     return Interaction(cosine_table(query.vectors, document.vectors), mask)
+
+
+def same_words(query: Encoded, document: Encoded) -> Tensor:
+    """Return True where two words have the same id, shape (batch, query, document)."""
+    if query.ids is None or document.ids is None:
+        raise ConfigError(
+            "comparing words by id needs an encoder with one vector per word, such as "
+            "WordEmbedding, but this one gives no word ids; use that, or compare vectors instead"
+        )
+    same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
+    return same & query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)

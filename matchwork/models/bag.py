@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
-from matchwork.interact import Interaction, row_lengths
+from matchwork.interact import Interaction, row_lengths, unit_rows
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 EPSILON = 1e-8
@@ -32,8 +32,7 @@ class BagMatcherConfig(ModelConfig):
     scale: float = 20.0
 
     def __post_init__(self) -> None:
-        if self.scale <= 0:
-            raise ConfigError(f"scale must be positive, got {self.scale}")
+        require_positive(self, "scale")
 
 
 @register("bag")
@@ -64,5 +63,4 @@ class BagMatcher(MatchModel):
 
 
 def _bag(text: Encoded) -> Tensor:
-    total = text.vectors.sum(dim=1)
-    return total / row_lengths(total).clamp_min(EPSILON).unsqueeze(-1)
+    return unit_rows(text.vectors.sum(dim=1))

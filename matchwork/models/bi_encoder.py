@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
-from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths
+from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths, unit_rows
 from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 
 EPSILON = 1e-8
@@ -34,8 +34,7 @@ class BiEncoderConfig(ModelConfig):
     scale: float = 20.0
 
     def __post_init__(self) -> None:
-        if self.scale <= 0:
-            raise ConfigError(f"scale must be positive, got {self.scale}")
+        require_positive(self, "scale")
 
 
 @register("bi-encoder")
@@ -74,9 +73,7 @@ class BiEncoder(MatchModel):
 
     def _vector(self, text: Encoded) -> Tensor:
         vector = self._pool(text)
-        if self.config.similarity == "dot":
-            return vector
-        return vector / row_lengths(vector).clamp_min(EPSILON).unsqueeze(-1)
+        return vector if self.config.similarity == "dot" else unit_rows(vector)
 
     def _pool(self, text: Encoded) -> Tensor:
         special = _special_vectors(text)

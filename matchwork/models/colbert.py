@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
+from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyEvidence, LazyMapping, WordWeights, max_sim
 from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences
@@ -32,10 +32,8 @@ class ColBERTConfig(ModelConfig):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.dim is not None and self.dim < 1:
-            raise ConfigError(f"dim must be at least 1, got {self.dim}")
-        if self.scale <= 0:
-            raise ConfigError(f"scale must be positive, got {self.scale}")
+        require_at_least(self, 1, "dim")
+        require_positive(self, "scale")
 
 
 @register("colbert")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
+from matchwork.config import require_dropout
 from matchwork.encode import Encoder, TransformerEncoder
 from matchwork.errors import ConfigError
 from matchwork.interact import LazyMapping, cosine
@@ -33,8 +34,7 @@ class CrossEncoderConfig(ModelConfig):
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        require_dropout(self, "dropout")
 
 
 @register("cross-encoder")

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, WordWeights, cosine, row_lengths
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
@@ -44,11 +44,8 @@ class KNRMConfig(ModelConfig):
     gate: Literal["none", "length"] = "none"
 
     def __post_init__(self) -> None:
-        if self.num_kernels < 2:
-            raise ConfigError(f"num_kernels must be at least 2, got {self.num_kernels}")
-        if min(self.sigma, self.exact_sigma) <= 0:
-            widths = f"sigma {self.sigma}, exact_sigma {self.exact_sigma}"
-            raise ConfigError(f"kernel widths must be positive, got {widths}")
+        require_at_least(self, 2, "num_kernels")
+        require_positive(self, "sigma", "exact_sigma")
 
 
 @register("knrm")

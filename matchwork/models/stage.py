@@ -8,8 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import later
-from matchwork.errors import ConfigError
+from matchwork.config import later, require_at_least, require_positive
 from matchwork.text import TokenTable
 
 Side: TypeAlias = Literal["query", "document"]
@@ -40,16 +39,9 @@ class StageConfig:
     halve_every: int | None = later(None)
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "max_epochs", "patience", "halve_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
-        if self.learning_rate <= 0:
-            raise ConfigError(f"learning_rate must be positive, got {self.learning_rate}")
-        if self.weight_decay < 0:
-            raise ConfigError(f"weight_decay must not be negative, got {self.weight_decay}")
-        if self.clip_norm is not None and self.clip_norm <= 0:
-            raise ConfigError(f"clip_norm must be positive, got {self.clip_norm}")
+        require_at_least(self, 1, "batch_size", "max_epochs", "patience", "halve_every")
+        require_positive(self, "learning_rate", "clip_norm")
+        require_at_least(self, 0, "weight_decay")
 
 
 class Texts(Protocol):

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_at_least, require_dropout, require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import (
@@ -86,16 +87,10 @@ class AddaxConfig(ModelConfig):
     start: Literal["normal", "aligned"] = "normal"
 
     def __post_init__(self) -> None:
-        for name in ("query_length", "document_length", "hash_dim"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("delta", "gamma"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
-        if self.alpha <= 0:
-            raise ConfigError(f"alpha must be positive, got {self.alpha}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        require_at_least(self, 1, "query_length", "document_length", "hash_dim")
+        require_at_least(self, 0, "delta", "gamma")
+        require_positive(self, "alpha")
+        require_dropout(self, "dropout")
 
     @property
     def max_query_length(self) -> int:

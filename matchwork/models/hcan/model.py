@@ -18,101 +18,22 @@ one anyway.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, Interaction, LazyEvidence, LazyMapping, WordWeights
 from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
+from matchwork.models.hcan.config import PRESETS, HCANConfig
 from matchwork.models.hcan.feature_means import FeatureMeans
-from matchwork.models.hcan.levels import LevelKind, Levels
-from matchwork.models.hcan.relevance import Competitors, PhraseWeights, Relevance, relevance
-from matchwork.models.hcan.semantic import CoAttention, Pooling, Salience, SemanticMatching
+from matchwork.models.hcan.levels import Levels
+from matchwork.models.hcan.relevance import PhraseWeights, Relevance, relevance
+from matchwork.models.hcan.semantic import CoAttention, SemanticMatching
 from matchwork.text import PairBatch, TokenTable
-
-
-class Preset(NamedTuple):
-    """The differences of the paper and its code; see also `relevance` and `SemanticMatching`.
-
-    Attributes:
-        competitors: Phrases that the softmax of relevance matching is over.
-        mean_feature: Whether relevance features include the means.
-        first_level: First level that is matched for relevance.
-        weighted_levels: Number of levels, from the words on, with phrase weights; None: all.
-        salience: How document words are weighed.
-        pooling: How BiLSTM states are pooled.
-        rectify: Whether BiLSTMs on contextual levels have a ReLU on their input.
-        head_layers: Number of hidden layers of the classifier.
-    """
-
-    competitors: Competitors
-    mean_feature: bool
-    first_level: int
-    weighted_levels: int | None
-    salience: Salience
-    pooling: Pooling
-    rectify: bool
-    head_layers: int
-
-
-PRESETS = {
-    "paper": Preset("document", True, 1, None, "attention", "last", False, 1),
-    "code": Preset("query", False, 0, 2, "scores", "max-mean", True, 2),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class HCANConfig(ModelConfig):
-    """Settings of `HCAN`.
-
-    Attributes:
-        parts: Relevance matching, semantic matching, or both.
-        preset: Variant of the model, see `PRESETS`.
-        encoder: Kind of the shared encoder, see `Levels`.
-        num_layers: Layers of the encoder.
-        filters: Width of its layers.
-        kernel: Width of its (first) convolution, in words.
-        hidden: Width of the BiLSTM's pooled output ("paper") and of the classifier.
-        dropout: Dropout in the encoder.
-        query_length: Longest query; relevance features belong to positions.
-        num_classes: Number of classes.
-        phrase_weights: Weigh query phrases by their rarity in the training texts; off by default,
-            as in the authors' code.
-    """
-
-    parts: Literal["both", "relevance", "semantic"] = "both"
-    preset: Literal["paper", "code"] = "code"
-    encoder: LevelKind = "deep"
-    num_layers: int = 4
-    filters: int = 128
-    kernel: int = 2
-    hidden: int = 150
-    dropout: float = 0.0
-    query_length: int = 40
-    num_classes: int = 2
-    phrase_weights: bool = False
-
-    def __post_init__(self) -> None:
-        least = {"num_layers": 1, "filters": 2, "kernel": 1, "hidden": 4}
-        for name, bound in (least | {"query_length": 1, "num_classes": 2}).items():
-            if getattr(self, name) < bound:
-                raise ConfigError(f"{name} must be at least {bound}, got {getattr(self, name)}")
-        for name in ("filters", "hidden"):
-            if getattr(self, name) % 2:
-                raise ConfigError(f"{name} must be even, got {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-
-    @property
-    def max_query_length(self) -> int:
-        """`query_length`."""
-        return self.query_length
 
 
 class HCANTrace(NamedTuple):

@@ -25,9 +25,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from matchwork.config import require_at_least, require_dropout
 from matchwork.encode import Encoded, Encoder, WordEmbedding
 from matchwork.encode.word_embedding import hashed_vectors
-from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, LazyEvidence, WordWeights
 from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
@@ -92,14 +92,9 @@ class IAMConfig(ModelConfig):
     l2: float = 1e-5
 
     def __post_init__(self) -> None:
-        for name in ("units", "input_dim", "hidden"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        if self.l2 < 0:
-            raise ConfigError(f"l2 must not be negative, got {self.l2}")
+        require_at_least(self, 1, "units", "input_dim", "hidden")
+        require_at_least(self, 0, "l2")
+        require_dropout(self, "dropout")
 
     @property
     def aux(self) -> Literal["both"] | None:

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from matchwork.config import require_at_least
 from matchwork.encode import Encoded
-from matchwork.errors import ConfigError
 from matchwork.models.iam.energy import AdjacentEnergy, neighbours
 from matchwork.models.iam.language_model import LanguageModel, Predicted
 from matchwork.models.iam.two_way import TextReader
@@ -37,8 +37,7 @@ class LanguageModelConfig(StageConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.min_count < 1:
-            raise ConfigError(f"min_count must be at least 1, got {self.min_count}")
+        require_at_least(self, 1, "min_count")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +57,7 @@ class EnergyConfig(StageConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.steps < 1:
-            raise ConfigError(f"steps must be at least 1, got {self.steps}")
+        require_at_least(self, 1, "steps")
 
 
 class LanguageModelStage(Stage):

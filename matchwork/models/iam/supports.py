@@ -5,7 +5,8 @@ Under a field `a`, an entry x has a density proportional to `exp(-a x)`, for "ga
 """
 
 import math
-from typing import Literal, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,27 +17,27 @@ _FLAT = 1e-6  # below this field, the box is sampled uniformly
 _SMALL = 0.1  # below this field, series replace differences of large numbers
 
 
-class Support(Protocol):
+class Support(ABC):
     """Samples, means and normalisers of entries under a field, elementwise."""
 
+    @abstractmethod
     def sample(self, field: Tensor) -> Tensor:
         """Draw one value for each entry."""
-        ...
 
+    @abstractmethod
     def mean(self, field: Tensor) -> Tensor:
         """Return the mean of each entry."""
-        ...
 
+    @abstractmethod
     def log_normaliser(self, field: Tensor) -> Tensor:
         """Return the log of the sum or integral of the density."""
-        ...
 
     def own_energy(self, values: Tensor) -> Tensor:
         """Return the energy without a field, summed over the last dimension."""
-        ...
+        return values.new_zeros(values.shape[:-1])
 
 
-class Box:
+class Box(Support):
     """[-1, 1], the range of LSTM states: truncated exponentials."""
 
     def sample(self, field: Tensor) -> Tensor:
@@ -61,12 +62,8 @@ class Box:
         series = math.log(2) + field**2 / 6 - field**4 / 180 + field**6 / 2835
         return torch.where(small, series, direct)
 
-    def own_energy(self, values: Tensor) -> Tensor:
-        """Return 0."""
-        return values.new_zeros(values.shape[:-1])
 
-
-class Binary:
+class Binary(Support):
     """-1 or 1."""
 
     def sample(self, field: Tensor) -> Tensor:
@@ -81,12 +78,8 @@ class Binary:
         """`log(2 cosh a)`."""
         return field - logsigmoid(2 * field)
 
-    def own_energy(self, values: Tensor) -> Tensor:
-        """Return 0."""
-        return values.new_zeros(values.shape[:-1])
 
-
-class Gauss:
+class Gauss(Support):
     """All real numbers, with the energy `x^2 / 2`."""
 
     def sample(self, field: Tensor) -> Tensor:

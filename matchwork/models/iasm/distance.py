@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from matchwork.interact.similarity import EPSILON, row_lengths
+from matchwork.interact.similarity import EPSILON, row_lengths, unit_rows
 
 Norm = Literal["matrix", "row"]
 
@@ -22,7 +22,7 @@ def matrix_distance(left: Tensor, right: Tensor, norm: Norm = "matrix") -> Tenso
             scales every row to unit length: distances grow with the number of rows.
     """
     if norm == "row":
-        return row_lengths((_unit_rows(left) - _unit_rows(right)).flatten(1))
+        return row_lengths((unit_rows(left) - unit_rows(right)).flatten(1))
     distance: Tensor = _UnitDistance.apply(left, right)  # type: ignore[no-untyped-call]
     return distance
 
@@ -40,15 +40,11 @@ def row_agreements(left: Tensor, right: Tensor, norm: Norm = "matrix") -> Tensor
     return (_UNIT[norm](left) * _UNIT[norm](right)).sum(-1)
 
 
-def _unit_rows(rows: Tensor) -> Tensor:
-    return rows / row_lengths(rows).clamp_min(EPSILON).unsqueeze(-1)
-
-
 def _unit_matrix(rows: Tensor) -> Tensor:
     return rows / row_lengths(rows.flatten(1)).clamp_min(EPSILON)[:, None, None]
 
 
-_UNIT: dict[Norm, Callable[[Tensor], Tensor]] = {"row": _unit_rows, "matrix": _unit_matrix}
+_UNIT: dict[Norm, Callable[[Tensor], Tensor]] = {"row": unit_rows, "matrix": _unit_matrix}
 
 
 class _UnitDistance(torch.autograd.Function):

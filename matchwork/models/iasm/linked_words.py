@@ -1,6 +1,5 @@
 """Pairs of related words with weights, from a table or from WordNet."""
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
@@ -128,34 +127,28 @@ def _form(word: str, tokenizer: WordTokenizer, path: str | Path, line: int) -> s
 
 def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWords:
     ids: dict[str, int] = {}
-    lefts, rights, numbers, lines = array("q"), array("q"), array("d"), array("q")
+    links: dict[tuple[int, int], tuple[float, int | None]] = {}
     for row in rows:
+        pair = f"{row.left!r} and {row.right!r}"
         if not 0 <= row.weight <= 1:
             raise DataError(
-                f"the weight of {row.left!r} and {row.right!r} is {row.weight}; "
-                "a weight lies between 0 and 1",
+                f"the weight of {pair} is {row.weight}; a weight lies between 0 and 1",
                 path=path,
                 line=row.line,
             )
         low, high = sorted(ids.setdefault(word, len(ids)) for word in (row.left, row.right))
-        lefts.append(low)
-        rights.append(high)
-        numbers.append(row.weight)
-        lines.append(row.line or 0)
-    left, right = np.array(lefts, dtype=np.int64), np.array(rights, dtype=np.int64)
-    weights, words = np.array(numbers, dtype=np.float64), list(ids)
-    _, first, back = np.unique(left * len(ids) + right, return_index=True, return_inverse=True)
-    different = np.flatnonzero(weights != weights[first[back]])
-    if len(different):
-        row_now, row_before = int(different[0]), int(first[back[different[0]]])
-        before = f" in line {lines[row_before]}" if lines[row_before] else ""
-        raise DataError(
-            f"{words[left[row_now]]!r} and {words[right[row_now]]!r} are linked with weight "
-            f"{weights[row_now]:g} here and {weights[row_before]:g}{before}; keep one of the two",
-            path=path,
-            line=lines[row_now] or None,
-        )
-    return LinkedWords(words, left[first], right[first], weights[first].astype(np.float32))
+        weight, line = links.setdefault((low, high), (row.weight, row.line))
+        if weight != row.weight:
+            before = f" in line {line}" if line else ""
+            raise DataError(
+                f"{pair} are linked with weight {row.weight:g} here and {weight:g}{before}; keep "
+                "one of the two",
+                path=path,
+                line=row.line,
+            )
+    left, right = np.array(list(links), dtype=np.int64).reshape(-1, 2).T
+    weights = np.array([weight for weight, _ in links.values()], dtype=np.float32)
+    return LinkedWords(list(ids), left, right, weights)
 
 
 def require_wordnet() -> None:

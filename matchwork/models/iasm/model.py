@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
@@ -66,8 +67,7 @@ class IASMConfig(ModelConfig):
     even_mode: Literal["error", "same_side"] = "error"
 
     def __post_init__(self) -> None:
-        if self.num_layers < 1:
-            raise ConfigError(f"num_layers must be at least 1, got {self.num_layers}")
+        require_at_least(self, 1, "num_layers")
         if self.num_layers % 2 == 0 and self.even_mode == "error" and self.head == "distance":
             raise ConfigError(
                 f"num_layers must be odd, got {self.num_layers}: each layer swaps the roles of "

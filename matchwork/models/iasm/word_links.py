@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from matchwork.encode import Encoded
-from matchwork.errors import ConfigError
+from matchwork.interact import same_words
 from matchwork.models.base import FittedTables
 from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
 from matchwork.text import WordTokenizer
@@ -51,13 +51,7 @@ class WordLinks(FittedTables):
 
     def forward(self, query: Encoded, document: Encoded) -> Tensor:
         """Return weights, (batch, query, document): 1 for the same word, 0 without a link."""
-        if query.ids is None or document.ids is None:
-            raise ConfigError(
-                "word links need an encoder with one vector per word, such as WordEmbedding; "
-                "this one gives no word ids: set links to 'none' or change the encoder"
-            )
-        same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
-        same &= query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        same = same_words(query, document)
         table = same.to(self.weights.dtype)
         if len(self.pairs):
             left, left_known = self._positions(query)

@@ -6,9 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from matchwork.encode import Encoded
-from matchwork.errors import ConfigError
-
 TensorBias = Literal["inside", "outside", "none"]
 
 
@@ -70,14 +67,3 @@ class NeuralTensor(nn.Module):
             columns.transpose(1, 2),
         )
         return cells.relu_().view(batch, length, channels, columns.shape[1])
-
-
-def same_words(query: Encoded, document: Encoded) -> Tensor:
-    """Return True where two words have the same id, shape (batch, query, document)."""
-    if query.ids is None or document.ids is None:
-        raise ConfigError(
-            "comparing words by id needs an encoder with one vector per word, such as "
-            "WordEmbedding; this one gives no word ids: compare vectors by cosine instead"
-        )
-    same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
-    return same & query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)

@@ -23,9 +23,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
+from matchwork.interact import (
+    Evidence,
+    Interaction,
+    LazyEvidence,
+    Side,
+    WordWeights,
+    cosine_table,
+    same_words,
+)
 from matchwork.interact.precision import ScoreLayer
 from matchwork.kernels.spatial_gru import (
     ENGINES,
@@ -37,7 +46,7 @@ from matchwork.kernels.spatial_gru import (
     spatial_gru,
 )
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
-from matchwork.models.match_srnn.interactions import NeuralTensor, TensorBias, same_words
+from matchwork.models.match_srnn.interactions import NeuralTensor, TensorBias
 
 GATES = ("input", "left", "top", "diagonal")
 _TITLES = {
@@ -85,12 +94,8 @@ class MatchSRNNConfig(ModelConfig):
     engine: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("channels", "units"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("init", "tensor_init", "output_init"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
+        require_at_least(self, 1, "channels", "units")
+        require_at_least(self, 0, "init", "tensor_init", "output_init")
         if self.engine != "auto":
             ENGINES[self.engine]  # raises UnknownNameError
         if self.head == "state" and (self.units > 1 or self.direction == "both"):
