@@ -1,6 +1,6 @@
 """Models: interactions to scores, a file or folder per paper; importing this registers them."""
 
-from matchwork.models.addax import ADDAX, AddaxConfig
+from matchwork.models.addax.model import ADDAX, AddaxConfig
 from matchwork.models.bag import BagMatcher, BagMatcherConfig
 from matchwork.models.base import (
     MODELS,
@@ -17,11 +17,12 @@ from matchwork.models.base import (
 from matchwork.models.bi_encoder import BiEncoder, BiEncoderConfig
 from matchwork.models.colbert import ColBERT, ColBERTConfig
 from matchwork.models.cross_encoder import CrossEncoder, CrossEncoderConfig
-from matchwork.models.hcan import HCAN, HCANConfig
-from matchwork.models.iam import IAM, IAMConfig
-from matchwork.models.iasm import IASM, IASMConfig
+from matchwork.models.hcan.config import HCANConfig
+from matchwork.models.hcan.model import HCAN
+from matchwork.models.iam.model import IAM, IAMConfig
+from matchwork.models.iasm.model import IASM, IASMConfig
 from matchwork.models.knrm import KNRM, KNRMConfig
-from matchwork.models.match_srnn import MatchSRNN, MatchSRNNConfig
+from matchwork.models.match_srnn.model import MatchSRNN, MatchSRNNConfig
 from matchwork.models.stage import Stage, StageBatch, StageConfig, Staged, StagedConfig, Texts
 
 __all__ = [

@@ -139,7 +139,7 @@ class Model(nn.Module, ABC):
         return output.scores
 
     @property
-    def pair_room(self) -> int | None:
+    def max_pair_tokens(self) -> int | None:
         """Maximum number of tokens of both texts together; None: no limit."""
         return None if bi_encoded(self) else self.encoder.max_pair_tokens
 

@@ -59,7 +59,7 @@ def test_the_order_of_the_texts_matters() -> None:
 @pytest.mark.parametrize(("lengths", "kept"), [((50, 50), (28, 29)), ((9, 80), (9, 48))])
 def test_pairs_too_long_together_are_cut(lengths: tuple[int, int], kept: tuple[int, int]) -> None:
     model = cross_encoder()
-    assert model.pair_room == 57
+    assert model.max_pair_tokens == 57
     query, document = ([2 + i % 17 for i in range(length)] for length in lengths)
     found = model(PairBatch(Sequences.pad([query]), Sequences.pad([document])))
     expected = slow_score(model, query[: kept[0]], document[: kept[1]])

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from matchwork.models.addax.small_linear import SPREAD, SmallLinear
+from matchwork.kernels.linear import linear
 
 Reduction = Literal["sum", "mean"]
+SPREAD = 0.02  # of initial weights, as in transformers
 
 
 class Hashed:
@@ -131,3 +132,16 @@ class HashingDenoiser(nn.Module):
             return list(self.weights)
         first, second, third = (layer.get_parameter("weight").mT for layer in self.encoder)
         return [third, second, first]
+
+
+class SmallLinear(nn.Linear):
+    """A linear layer with weights from normal(0, 0.02) and equal biases."""
+
+    def __init__(self, inputs: int, outputs: int, bias: float = 0.0) -> None:
+        super().__init__(inputs, outputs)
+        nn.init.normal_(self.weight, std=SPREAD)
+        nn.init.constant_(self.bias, bias)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Apply the layer; faster without gradients."""
+        return linear(values, self.weight, self.bias)

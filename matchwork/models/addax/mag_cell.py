@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from matchwork.interact.masked import attend
 from matchwork.kernels.linear import linear
-from matchwork.models.addax.small_linear import SPREAD, SmallLinear
+from matchwork.models.addax.hashing import SPREAD, SmallLinear
 
 
 class MagOutput(NamedTuple):

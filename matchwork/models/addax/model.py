@@ -37,9 +37,8 @@ from matchwork.interact import (
     max_sim,
 )
 from matchwork.interact.precision import product_type
-from matchwork.models.addax.hashing import Hashed, HashingDenoiser
+from matchwork.models.addax.hashing import Hashed, HashingDenoiser, SmallLinear
 from matchwork.models.addax.mag_cell import MagCell, MagOutput
-from matchwork.models.addax.small_linear import SmallLinear
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
 
 

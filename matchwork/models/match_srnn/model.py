@@ -46,7 +46,7 @@ from matchwork.kernels.spatial_gru import (
     spatial_gru,
 )
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
-from matchwork.models.match_srnn.interactions import NeuralTensor, TensorBias
+from matchwork.models.match_srnn.neural_tensor import NeuralTensor, TensorBias
 
 GATES = ("input", "left", "top", "diagonal")
 _TITLES = {

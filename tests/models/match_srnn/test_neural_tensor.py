@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
 from matchwork.interact import same_words
-from matchwork.models.match_srnn.interactions import NeuralTensor
+from matchwork.models.match_srnn.neural_tensor import NeuralTensor
 
 BIASES = ("inside", "outside", "none")
 

@@ -1,4 +1,4 @@
-"""Interactions of word pairs: a neural tensor, or whether both are the same word."""
+"""A neural tensor: several numbers for every pair of words."""
 
 from typing import Literal
 
