@@ -31,8 +31,8 @@ def matching_path(
 
     Args:
         left: Gates of one pair without padding, shape (rows, columns).
-        top: Likewise.
-        diagonal: Likewise.
+        top: Same shape.
+        diagonal: Same shape.
         candidate: Gates of the input, which are added to those of the diagonal ("rule B"): a
             model that counts matches adds them to the diagonal state in its candidate.
     """
