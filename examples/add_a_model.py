@@ -57,7 +57,7 @@ def main() -> None:
     matcher = mw.Matcher(tokenizer, entry.model(entry.config({"power": 2.0}), encoder))
     mw.train(matcher, data, loss="hinge", negatives="own", num_negatives=1, max_epochs=5, seed=7)
     matcher.save("runs/nearest-word")
-    for hit in mw.Matcher.load("runs/nearest-word").rank(
+    for hit in mw.load("runs/nearest-word").rerank(
         "who painted guernica",
         ["guernica is a town in spain", "picasso painted guernica", "the war began in spain"],
     ):

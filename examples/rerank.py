@@ -14,9 +14,9 @@ def main() -> None:
     matcher = Matcher(tokenizer, entry.model(entry.config({}), encoder))
     train(matcher, data, max_epochs=5, seed=7)
 
-    # Half and half here; with enough dev queries `pipeline.fit_weight(data["dev"])` chooses.
+    # Half and half here; with enough dev queries `evaluate.fusion.fit_weight` chooses.
     pipeline = Pipeline(BM25.fit(documents, stemmer="english"), matcher, depth=20, weight=0.5)
-    for hit in pipeline.rank("author of the play hamlet", top_k=3):
+    for hit in pipeline.search("author of the play hamlet", top_k=3):
         print(hit.rank, f"{hit.score:.3f}", hit.document.text)
 
 

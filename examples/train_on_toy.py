@@ -17,7 +17,7 @@ def main() -> None:
     matcher.save("runs/knrm")
 
     test = data["test"]
-    for scorer in (mw.BM25.fit(test.documents), mw.Matcher.load("runs/knrm")):
+    for scorer in (mw.BM25.fit(test.documents), mw.load("runs/knrm")):
         run = mw.rank_all(scorer, test.queries, test.documents, test.candidates)
         found = mw.evaluate(run, test.qrels, MEASURES)
         print(f"{scorer.name:<6}", {name: round(value, 3) for name, value in found.values.items()})

@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from matchwork.evaluate import compare as compare
     from matchwork.evaluate import evaluate as evaluate
     from matchwork.explain import explain as explain
-    from matchwork.matcher.matcher import Matcher as Matcher
+    from matchwork.matcher import Matcher as Matcher
+    from matchwork.matcher import load as load
     from matchwork.models import MODELS as MODELS
     from matchwork.models import MatchModel as MatchModel
     from matchwork.rank import BM25 as BM25
     from matchwork.rank import Pipeline as Pipeline
-    from matchwork.rank import rank as rank
     from matchwork.rank import rank_all as rank_all
+    from matchwork.rank import rerank as rerank
     from matchwork.text import WordTokenizer as WordTokenizer
     from matchwork.train import TrainConfig as TrainConfig
     from matchwork.train import train as train
     from matchwork.types import Document as Document
+    from matchwork.types import Ranked as Ranked
     from matchwork.types import Scorer as Scorer
 
 _HOMES = {
@@ -41,6 +43,7 @@ _HOMES = {
     "MatchModel": "matchwork.models",
     "Matcher": "matchwork.matcher",
     "Pipeline": "matchwork.rank",
+    "Ranked": "matchwork.types",
     "Scorer": "matchwork.types",
     "Split": "matchwork.data",
     "TrainConfig": "matchwork.train",
@@ -51,8 +54,9 @@ _HOMES = {
     "evaluate": "matchwork.evaluate",
     "explain": "matchwork.explain",
     "load_data": "matchwork.data:load",
-    "rank": "matchwork.rank",
+    "load": "matchwork.matcher",
     "rank_all": "matchwork.rank",
+    "rerank": "matchwork.rank",
     "toy": "matchwork.data",
     "train": "matchwork.train",
 }

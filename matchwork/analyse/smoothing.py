@@ -24,8 +24,7 @@ from matchwork.data import Split
 from matchwork.errors import ConfigError, DataError
 from matchwork.interact import Interaction
 from matchwork.matcher import Matcher
-from matchwork.rank.ranking import Progress
-from matchwork.types import TextPair
+from matchwork.types import Progress, TextPair
 
 _TABLE = re.compile(r"matching_(\d+)")
 
@@ -133,7 +132,6 @@ def untrained(matcher: Matcher, seed: int) -> Matcher:
         matcher.tokenizer,
         fresh.to(matcher.device),
         name=f"{matcher.name}, untrained",
-        statistics=matcher.statistics,
         max_query_length=matcher.max_query_length,
         max_document_length=matcher.max_document_length,
     )

@@ -16,12 +16,13 @@ from matchwork.analyse import (
 from matchwork.cli import show
 from matchwork.cli.measure import BASELINE, Question
 from matchwork.cli.progress import scoring
-from matchwork.cli.scorers import is_bm25, open_matcher
+from matchwork.cli.scorers import open_matcher
 from matchwork.data import Split
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import Evaluation
 from matchwork.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
+from matchwork.rank.candidate_bm25 import is_bm25
 
 NUM_UNTRAINED = 3  # copies with fresh weights beside each trained matcher
 Systems: TypeAlias = Mapping[str, Matcher | None]

@@ -8,7 +8,7 @@ from typing import Any
 from matchwork.cli import show
 from matchwork.cli.evaluate import describe_evaluation
 from matchwork.cli.progress import scoring
-from matchwork.cli.scorers import is_bm25, open_matcher
+from matchwork.cli.scorers import open_matcher
 from matchwork.data import CATALOGUE, Columns, Dataset, load
 from matchwork.data.classes import check_classes
 from matchwork.errors import ConfigError
@@ -23,7 +23,8 @@ from matchwork.evaluate import (
 from matchwork.matcher import Matcher
 from matchwork.matcher.measured import MeasuredSplit
 from matchwork.matcher.precision import Precision
-from matchwork.rank.pipeline import fuse
+from matchwork.rank.candidate_bm25 import is_bm25
+from matchwork.rank.fusion import fuse
 from matchwork.types import Run, Task
 
 BASELINE = "BM25"

@@ -8,11 +8,11 @@ import typer
 
 from matchwork.cli import show
 from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, Precision, columns, examples
-from matchwork.cli.scorers import fit_bm25, is_bm25, open_matcher
-from matchwork.errors import ConfigError, DataError
+from matchwork.cli.scorers import open_scorer
+from matchwork.errors import DataError
 
 if TYPE_CHECKING:
-    from matchwork.types import Document, Ranked, Scorer
+    from matchwork.types import Document, Ranked
 
 EXAMPLES = examples(
     "matchwork rank runs/wikiqa/iasm-dynamic/seed-1/matcher --query 'who wrote hamlet' "
@@ -50,49 +50,33 @@ def rank(
 ) -> None:
     """Order documents by how well they match a query."""
     texts = _read(documents, columns)
-    scorer: Scorer = (
-        fit_bm25(text.text for text in texts)
-        if is_bm25(matcher)
-        else open_matcher(matcher, precision)
-    )
-    calibration = getattr(scorer, "calibration", None)
-    if threshold is not None and calibration is None:
-        raise ConfigError(
-            f"--threshold: {matcher} gives no probabilities; take a matcher that was trained with "
-            "a dev split"
-        )
+    scorer = open_scorer(matcher, precision)
     with show.working(f"ranking {len(texts):,} documents"):
-        hits = scorer.rank(query, texts, top_k)
-        scores = [hit.score for hit in hits]
-        chances = None if calibration is None else calibration.probability(scores).tolist()
+        ranking = scorer.rerank(query, texts, top_k, threshold)
     show.cuts(scorer)
-    if chances is not None and threshold is not None:  # probabilities fall as scores do
-        chances = [chance for chance in chances if chance >= threshold]
-        hits = hits[: len(chances)]
     if json:
-        show.as_json(
-            [_as_json(*hit) for hit in zip(hits, chances or [None] * len(hits), strict=True)]
-        )
+        show.as_json([_as_json(line) for line in ranking])
         return
-    named = {"probability": chances} if chances is not None else {}
     columns_shown: dict[str, list[show.Cell]] = {
-        "rank": [hit.rank for hit in hits],
-        "score": [hit.score for hit in hits],
-        **named,
-        "id": [hit.document.id for hit in hits],
-        "document": [show.shortened(hit.document.text, 300) for hit in hits],
+        "rank": [line.rank for line in ranking],
+        "score": [line.score for line in ranking],
+        "probability": [line.probability for line in ranking],
+        "id": [line.document.id for line in ranking],
+        "document": [show.shortened(line.document.text, 300) for line in ranking],
     }
-    title = f"{len(hits)} of {len(texts):,} documents by {scorer.name}"
+    if getattr(scorer, "calibration", None) is None:
+        del columns_shown["probability"]
+    title = f"{len(ranking)} of {len(texts):,} documents by {scorer.name}"
     show.table(list(columns_shown), list(zip(*columns_shown.values(), strict=True)), title=title)
 
 
-def _as_json(hit: "Ranked", probability: float | None) -> dict[str, object]:
+def _as_json(line: "Ranked") -> dict[str, object]:
     return {
-        "rank": hit.rank,
-        "score": hit.score,
-        "probability": probability,
-        "id": hit.document.id,
-        "text": hit.document.text,
+        "rank": line.rank,
+        "score": line.score,
+        "probability": line.probability,
+        "id": line.document.id,
+        "text": line.document.text,
     }
 
 

@@ -49,7 +49,6 @@ def untrained_matcher(train: Split, seed: int) -> Matcher:
         tokenizer,
         KNRM(MODEL, WordEmbedding(config, table)),
         name="K-NRM",
-        statistics=statistics,
         max_document_length=MAX_DOCUMENT_LENGTH,
     )
 

@@ -10,12 +10,13 @@ from matchwork.demo.folder import DemoFolder
 from matchwork.demo.matcher import TRAINING, untrained_matcher
 from matchwork.demo.report import write_demo_report
 from matchwork.evaluate import Comparison, Evaluation, compare_all, evaluate
+from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment import Observer
 from matchwork.experiment.train_seed import SeedObserver
 from matchwork.explain import Explanation, explain, save
 from matchwork.matcher import Matcher
 from matchwork.rank import BM25, Calibration, Pipeline, rank_all
-from matchwork.rank.pipeline import choose_weight, fuse
+from matchwork.rank.fusion import fuse
 from matchwork.train.api import train
 from matchwork.types import Ranked, Run, Scorer
 
@@ -67,7 +68,7 @@ def run_demo(out: str | Path = "matchwork-demo", observer: Observer | None = Non
     runs = _test_runs(pipeline, test, observer)
     evaluations = {name: evaluate(run, test.qrels, MEASURES) for name, run in runs.items()}
     others = {name: found for name, found in evaluations.items() if name != "BM25"}
-    examples = {query: pipeline.rank(query, top_k=3) for query in EXAMPLES}
+    examples = {query: pipeline.search(query, top_k=3) for query in EXAMPLES}
     best = examples[EXAMPLES[0]][0].document
     result = DemoResult(
         dataset,

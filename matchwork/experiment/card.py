@@ -30,8 +30,8 @@ A text matcher made with matchwork {VERSION} from the recipe `{recipe.name}`
 ```python
 import matchwork as mw
 
-matcher = mw.Matcher.load("FOLDER")
-for hit in matcher.rank("a query", ["a text", "another text"]):
+matcher = mw.load("FOLDER")
+for hit in matcher.rerank("a query", ["a text", "another text"]):
     print(hit.rank, hit.score, hit.document.text)
 ```
 

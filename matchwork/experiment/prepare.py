@@ -22,7 +22,7 @@ from matchwork.matcher.matcher import Matcher, length_limits
 from matchwork.models import MODELS
 from matchwork.models.iasm.linked_words import LinkedWords, require_wordnet
 from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks
-from matchwork.text import CorpusStatistics, Tokenizer, WordTokenizer
+from matchwork.text import Tokenizer, WordTokenizer
 from matchwork.train.samples import TrainingSet
 from matchwork.train.sampling import SAMPLERS
 
@@ -77,7 +77,6 @@ class Prepared:
             self.tokenizer,
             model,
             name=recipe.model_name,
-            statistics=self._statistics,
             max_query_length=recipe.text.max_query_length or None,
             max_document_length=recipe.text.max_document_length or None,
         )
@@ -91,7 +90,7 @@ class Prepared:
         """Do now what else the first seed would do: processes can then share it."""
         config = self.recipe.train
         SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
-        self.dev_samples, self._statistics  # noqa: B018
+        self.dev_samples  # noqa: B018
 
     @property
     def _limits(self) -> tuple[int | None, int | None]:
@@ -101,10 +100,6 @@ class Prepared:
 
     def _tokenised(self, split: Split) -> TrainingSet:
         return TrainingSet.from_split(split, self.tokenizer, *self._limits)
-
-    @cached_property
-    def _statistics(self) -> CorpusStatistics:
-        return CorpusStatistics.fit(self.samples.documents)
 
 
 def prepare(recipe: Recipe, data_root: str | None = None, like: Prepared | None = None) -> Prepared:

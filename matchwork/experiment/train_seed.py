@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from matchwork.data import write_run
+from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment.card import model_card
 from matchwork.experiment.condition import Condition
 from matchwork.experiment.observer import Observer
@@ -14,7 +15,7 @@ from matchwork.experiment.prepare import Prepared
 from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.files import write_json
 from matchwork.matcher.matcher import Matcher
-from matchwork.rank.pipeline import choose_weight, fuse
+from matchwork.rank.fusion import fuse
 from matchwork.train.api import TrainingData, train
 from matchwork.train.result import TrainObserver
 from matchwork.train.stage_file import stage_cache

@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from matchwork.errors import ConfigError, MissingExtraError
-from matchwork.integrations.reranking import AnyMatcher, Reranker, check_limits
+from matchwork.integrations.reranking import AnyMatcher, Reranker
 from matchwork.matcher import Matcher
+from matchwork.rank.ranking import check_limits
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -17,7 +18,7 @@ except ImportError as error:
 class MatchworkRanker:
     """Keeps the best documents, best first, with their relevance (0 to 1) as score.
 
-    `model` is the folder of a saved matcher, a name that `Matcher.pretrained` knows, or a
+    `model` is the folder of a saved matcher, a name that `matchwork.load` opens, or a
     `Matcher`, with which a pipeline cannot be written to a file. A document without content is
     an empty text.
     """
@@ -68,7 +69,7 @@ class MatchworkRanker:
         check_limits(top_k, threshold)
         texts = [document.content or "" for document in documents]
         hits = self._warm().rerank(query, texts, top_k, threshold)
-        return {"documents": [replace(documents[hit.place], score=hit.relevance) for hit in hits]}
+        return {"documents": [replace(documents[hit.index], score=hit.probability) for hit in hits]}
 
     def _warm(self) -> Reranker:
         if self._reranker is None:

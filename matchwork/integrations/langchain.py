@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from matchwork.errors import MissingExtraError
-from matchwork.integrations.reranking import AnyMatcher, Reranker, check_limits
+from matchwork.integrations.reranking import AnyMatcher, Reranker
+from matchwork.rank.ranking import check_limits
 
 try:
     from langchain_core.callbacks import Callbacks
@@ -19,7 +20,7 @@ from pydantic import ConfigDict, PrivateAttr
 class MatchworkRerank(BaseDocumentCompressor):
     """Keeps the best documents, best first, with their `relevance_score` in the metadata.
 
-    `model` is the folder of a saved matcher, a name that `Matcher.pretrained` knows, or a
+    `model` is the folder of a saved matcher, a name that `matchwork.load` opens, or a
     `Matcher`. With `explain`, the metadata also hold an `explanation`: the JSON of
     `matchwork explain`.
     """
@@ -42,12 +43,13 @@ class MatchworkRerank(BaseDocumentCompressor):
         """The best documents as copies; those that were given stay as they are."""
         texts = [document.page_content for document in documents]
         kept = []
-        for place, relevance in self._reranker.rerank(query, texts, self.top_n, self.threshold):
-            metadata = {**documents[place].metadata, "relevance_score": relevance}
+        for hit in self._reranker.rerank(query, texts, self.top_n, self.threshold):
+            document = documents[hit.index]
+            metadata = {**document.metadata, "relevance_score": hit.probability}
             if self.explain:
-                explanation = self._reranker.explain(query, texts[place])
+                explanation = self._reranker.explain(query, texts[hit.index])
                 metadata["explanation"] = explanation.to_json()
-            kept.append(documents[place].model_copy(update={"metadata": metadata}))
+            kept.append(document.model_copy(update={"metadata": metadata}))
         return kept
 
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from matchwork.errors import DataError, MissingExtraError
-from matchwork.integrations.reranking import AnyMatcher, Reranker, check_limits
+from matchwork.integrations.reranking import AnyMatcher, Reranker
+from matchwork.rank.ranking import check_limits
 
 try:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -17,7 +18,7 @@ from pydantic import PrivateAttr
 class MatchworkRerank(BaseNodePostprocessor):
     """Keeps the best nodes, best first, with their relevance (0 to 1) as score.
 
-    `model` is the folder of a saved matcher, a name that `Matcher.pretrained` knows, or a
+    `model` is the folder of a saved matcher, a name that `matchwork.load` opens, or a
     `Matcher`. It reads the text of a node without its metadata.
     """
 
@@ -44,4 +45,4 @@ class MatchworkRerank(BaseNodePostprocessor):
             raise DataError("re-ranking needs a query, got none; give query_str or query_bundle")
         texts = [node.node.get_content(MetadataMode.NONE) for node in nodes]
         hits = self._reranker.rerank(query_bundle.query_str, texts, self.top_n, self.threshold)
-        return [NodeWithScore(node=nodes[hit.place].node, score=hit.relevance) for hit in hits]
+        return [NodeWithScore(node=nodes[hit.index].node, score=hit.probability) for hit in hits]

@@ -3,43 +3,23 @@
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-import torch
-
-from matchwork.errors import ConfigError
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
-from matchwork.ordering import order
+from matchwork.rank.ranking import ranking
 from matchwork.rank.relevance import relevance
-from matchwork.types import Scores, TextPair
+from matchwork.types import Ranked, Scores, TextPair
 
 AnyMatcher: TypeAlias = str | Path | Matcher
-"""The folder of a saved matcher, a name that `Matcher.pretrained` knows, or a matcher."""
-
-
-class Hit(NamedTuple):
-    """A text by its place in the list that was given, from 0."""
-
-    place: int
-    relevance: float
+"""The folder of a saved matcher, a name that `matchwork.load` knows, or a matcher."""
 
 
 def open_matcher(model: AnyMatcher, device: str | None = None) -> Matcher:
     """The matcher; one that is opened here goes to the GPU where there is one."""
-    opened = isinstance(model, Matcher)
-    matcher = model if isinstance(model, Matcher) else Matcher.pretrained(model)
-    if device or (not opened and torch.cuda.is_available()):
-        matcher.to(device or "cuda")
-    return matcher
-
-
-def check_limits(top_n: int | None, threshold: float) -> None:
-    """Refuse limits that could never be meant."""
-    if top_n is not None and top_n < 1:
-        raise ConfigError(f"the number of texts to keep must be at least 1, got {top_n}")
-    if not 0 <= threshold <= 1:
-        raise ConfigError(f"the threshold must lie between 0 and 1, got {threshold}")
+    if not isinstance(model, Matcher):
+        return Matcher.load(model, device=device)
+    return model.to(device) if device else model
 
 
 class Reranker:
@@ -54,14 +34,15 @@ class Reranker:
         return relevance(self._score(pairs), self.matcher.calibration)
 
     def rerank(
-        self, query: str, texts: Sequence[str], top_n: int | None = None, threshold: float = 0.0
-    ) -> list[Hit]:
-        """The texts from best to worst, without those less relevant than `threshold`."""
+        self, query: str, texts: Sequence[str], top_k: int | None = None, threshold: float = 0.0
+    ) -> list[Ranked]:
+        """Return the texts from best to worst, without those less relevant than `threshold`.
+
+        `Ranked.probability` holds the relevance.
+        """
         scores = self._score([(query, text) for text in texts])
-        found = relevance(scores, self.matcher.calibration)
-        # By score: a calibration may hold for equal what the matcher still tells apart.
-        hits = [Hit(place, float(found[place])) for place in order(scores).tolist()]
-        return [hit for hit in hits if hit.relevance >= threshold][:top_n]
+        likely = relevance(scores, self.matcher.calibration)
+        return ranking(texts, scores, likely, top_k=top_k, threshold=threshold)
 
     def explain(self, query: str, text: str) -> Explanation:
         """Why a text is relevant."""

@@ -21,8 +21,8 @@ from matchwork.integrations.activation import Activation, default_activation, pa
 from matchwork.integrations.reading_limits import Limits, limit, set_limit
 from matchwork.integrations.reranking import open_matcher
 from matchwork.matcher import Matcher
+from matchwork.matcher.foreign_models import COSINE, MAXSIM
 from matchwork.matcher.precision import Precision
-from matchwork.matcher.pretrained import COSINE, MAXSIM
 from matchwork.ordering import order
 
 _OLDER = (
@@ -35,7 +35,7 @@ _FORMATS = ("convert_to_numpy", "convert_to_tensor", "apply_softmax")  # of `pre
 class CrossEncoder:
     """Scores pairs of texts and ranks documents for a query.
 
-    `model_name_or_path` is whatever `Matcher.pretrained` opens: a cross-encoder or bi-encoder
+    `model_name_or_path` is whatever `matchwork.load` opens: a cross-encoder or bi-encoder
     of sentence-transformers, "minilm-maxsim", the folder of a matcher; or a `Matcher`.
     Scores go through `activation_fn`: by default what the model's own folder says, else the
     calibration of a calibrated matcher, else a sigmoid for cross-encoders and nothing for others.

@@ -6,7 +6,6 @@ from matchwork.interact.interaction import (
     Interaction,
     LazyEvidence,
     LazyMapping,
-    Side,
     WordWeights,
 )
 from matchwork.interact.masked import attend, masked_max, masked_mean, masked_softmax
@@ -22,7 +21,6 @@ __all__ = [
     "LazyMapping",
     "MaxSim",
     "ScoreLayer",
-    "Side",
     "WordWeights",
     "attend",
     "cosine",

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from torch import Tensor
 
-Side: TypeAlias = Literal["query", "document"]
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,35 +1,33 @@
-"""A matcher on disk: JSON, safetensors and a model card. Opening one runs no code.
+"""A matcher on disk: JSON, safetensors and a model card. Opening one runs none of its code.
 
-`config.json` names the model, its settings and every other file; `model.safetensors` holds
-the weights; `tokenizer.json`, `statistics.safetensors` and `calibration.json` what the text
-side learnt; `README.md` is for people.
+`config.json` names the model, its settings, the modules outside matchwork that define it and
+every other file; `model.safetensors` holds the weights, `tokenizer.json` the vocabulary and
+`calibration.json` the map from scores to probabilities; `README.md` is for people.
 """
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matchwork.config import build, to_table
 from matchwork.encode import ENCODERS
-from matchwork.errors import ConfigError, DataError, FolderError, OutputError
+from matchwork.errors import ConfigError, DataError, FolderError, OutputError, UnknownNameError
 from matchwork.files import atomic_folder, read_json, write_json, write_text
+from matchwork.matcher.foreign_modules import import_modules
+from matchwork.matcher.parts import MatcherParts
 from matchwork.models import MODELS, Model
 from matchwork.rank.calibration import calibration_from_table, calibration_to_table
-from matchwork.text import CorpusStatistics
 from matchwork.text.tokenizer import TOKENIZERS
 from matchwork.version import VERSION
 
-if TYPE_CHECKING:
-    from matchwork.matcher.matcher import Matcher
-
-FORMAT = 1
+FORMAT = 2
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
-STATISTICS, CALIBRATION, CARD = "statistics.safetensors", "calibration.json", "README.md"
-OWN_FILES = {CONFIG, WEIGHTS, TOKENIZER, STATISTICS, CALIBRATION, CARD}
+CALIBRATION, CARD = "calibration.json", "README.md"
+OWN_FILES = {CONFIG, WEIGHTS, TOKENIZER, CALIBRATION, CARD}
 
 
 def registered_name(model: Model) -> str:
-    """The registered name whose class and preset this model has; of several, the most specific."""
+    """Return the registered name of a model's class and preset; of several, the most specific."""
     settings = to_table(model.config)
     fitting = [
         name
@@ -44,93 +42,84 @@ def registered_name(model: Model) -> str:
     return max(fitting, key=lambda name: len(MODELS[name].preset))
 
 
-def save(matcher: "Matcher", path: str | Path, card: str | None = None) -> None:
-    """Write the folder beside, then rename: an interrupted save leaves the old one."""
+def save(parts: MatcherParts, path: str | Path, card: str | None = None) -> None:
+    """Write a matcher folder; an interrupted save leaves the old one as it was.
+
+    Args:
+        parts: What is saved.
+        path: The folder; one that holds files of another kind is refused.
+        card: Text of its README; None: a few lines on the model and its settings.
+    """
     from safetensors import SafetensorError
 
     try:
         with atomic_folder(path, OWN_FILES) as folder:
-            _write(matcher, folder, card)
+            _write(parts, folder, card)
     except SafetensorError as error:
         raise OutputError(
             f"cannot write {path}: {error}; check free space. Nothing was left half-written."
         ) from error
 
 
-def _write(matcher: "Matcher", folder: Path, card: str | None) -> None:
-    from safetensors.numpy import save_file as save_arrays
+def _write(parts: MatcherParts, folder: Path, card: str | None) -> None:
     from safetensors.torch import save_file
 
+    model, encoder = parts.model, parts.model.encoder
+    name = registered_name(model)
     files = [WEIGHTS, TOKENIZER]
-    tensors = {k: v.detach().cpu().contiguous() for k, v in matcher.model.state_dict().items()}
-    save_file(tensors, folder / WEIGHTS)
-    write_json(folder / TOKENIZER, matcher.tokenizer.to_dict())
-    if matcher.statistics is not None:
-        save_arrays(matcher.statistics.to_arrays(), folder / STATISTICS)
-        files.append(STATISTICS)
-    if matcher.calibration is not None:
-        write_json(folder / CALIBRATION, calibration_to_table(matcher.calibration))
+    save_file(
+        {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, folder / WEIGHTS
+    )
+    write_json(folder / TOKENIZER, parts.tokenizer.to_dict())
+    if parts.calibration is not None:
+        write_json(folder / CALIBRATION, calibration_to_table(parts.calibration))
         files.append(CALIBRATION)
-    encoder = matcher.model.encoder
     write_json(
         folder / CONFIG,
         {
             "format": FORMAT,
             "matchwork": VERSION,
-            "name": matcher.name,
-            "model": {
-                "name": registered_name(matcher.model),
-                "config": to_table(matcher.model.config),
-            },
+            "name": parts.name or name,
+            "import": _foreign_modules(model, encoder, parts.tokenizer),
+            "model": {"name": name, "config": to_table(model.config)},
             "encoder": {"kind": encoder.kind, "config": to_table(encoder.config)},
-            "max_query_length": matcher.max_query_length,
-            "max_document_length": matcher.max_document_length,
-            "max_pair_length": matcher.max_pair_length,
-            "score_activation": matcher.score_activation,
+            "max_query_length": parts.max_query_length,
+            "max_document_length": parts.max_document_length,
+            "max_pair_length": parts.max_pair_length,
+            "score_activation": parts.score_activation,
             "files": files,
         },
     )
-    write_text(folder / CARD, card or _default_card(matcher))
+    write_text(folder / CARD, card or _default_card(parts, name))
 
 
-def load(path: str | Path) -> "Matcher":
-    """Open a matcher folder; what is missing, damaged or too new is a `FolderError`."""
+def _foreign_modules(*objects: object) -> list[str]:
+    """Modules outside matchwork that registered the classes of these objects."""
+    modules = {type(each).__module__: None for each in objects}
+    return [name for name in modules if name.partition(".")[0] != "matchwork"]
+
+
+def load(path: str | Path) -> MatcherParts:
+    """Read a matcher folder.
+
+    Raises:
+        FolderError: It is incomplete, damaged or of another format.
+    """
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file as load_arrays
-    from safetensors.torch import load_file
-
-    from matchwork.matcher.matcher import Matcher
 
     folder = Path(path)
     config = _read_config(folder)
+    foreign = [str(name) for name in config.get("import", [])]
+    import_modules(foreign, folder)
     try:
-        tokenizer_table = read_json(folder / TOKENIZER)
-        tokenizer = TOKENIZERS[tokenizer_table["kind"]].from_dict(tokenizer_table)
-        entry, encoder_class = MODELS[config["model"]["name"]], ENCODERS[config["encoder"]["kind"]]
-        settings = build(encoder_class.Config, config["encoder"]["config"], f"{folder / CONFIG}")
-        model_config = entry.config(config["model"]["config"], f"{folder / CONFIG}")
-        model = entry.model(model_config, encoder_class(settings))
-        # Copied, since in a file weights start anywhere, and where they start in memory decides
-        # the last bit of some products; assigned, to keep the precision that was saved.
-        weights = {name: part.clone() for name, part in load_file(folder / WEIGHTS).items()}
-        model.load_state_dict(weights, strict=True, assign=True)
-        statistics = calibration = None
-        if STATISTICS in config["files"]:
-            statistics = CorpusStatistics.from_arrays(load_arrays(folder / STATISTICS))
-        if CALIBRATION in config["files"]:
-            calibration = calibration_from_table(read_json(folder / CALIBRATION), CALIBRATION)
-        matcher = Matcher(
-            tokenizer,
-            model,
-            name=config["name"],
-            statistics=statistics,
-            calibration=calibration,
-            max_query_length=config["max_query_length"],
-            max_document_length=config["max_document_length"],
-        )
-        matcher.max_pair_length = config.get("max_pair_length")  # older folders have none
-        matcher.score_activation = config.get("score_activation")
-        return matcher
+        return _read_parts(folder, config)
+    except UnknownNameError as error:
+        if not foreign:
+            raise
+        raise FolderError(
+            f"{folder}: {error}. The matcher was saved with classes of {', '.join(foreign)}; "
+            "import what defines them before opening the folder"
+        ) from error
     except SafetensorError as error:
         raise FolderError(f"{folder}: weights are damaged or cut short ({error})") from error
     except (
@@ -146,22 +135,47 @@ def load(path: str | Path) -> "Matcher":
         raise FolderError(f"{folder}: the matcher is damaged: {reason}; save it again") from error
 
 
+def _read_parts(folder: Path, config: dict[str, Any]) -> MatcherParts:
+    from safetensors.torch import load_file
+
+    tokenizer_table = read_json(folder / TOKENIZER)
+    entry, encoder_class = MODELS[config["model"]["name"]], ENCODERS[config["encoder"]["kind"]]
+    settings = build(encoder_class.Config, config["encoder"]["config"], f"{folder / CONFIG}")
+    model_config = entry.config(config["model"]["config"], f"{folder / CONFIG}")
+    model = entry.model(model_config, encoder_class(settings))
+    # Copied, since in a file weights start anywhere, and where they start in memory decides
+    # the last bit of some products; assigned, to keep the precision that was saved.
+    weights = {name: part.clone() for name, part in load_file(folder / WEIGHTS).items()}
+    model.load_state_dict(weights, strict=True, assign=True)
+    calibration = None
+    if CALIBRATION in config["files"]:
+        calibration = calibration_from_table(read_json(folder / CALIBRATION), CALIBRATION)
+    return MatcherParts(
+        tokenizer=TOKENIZERS[tokenizer_table["kind"]].from_dict(tokenizer_table),
+        model=model,
+        name=config["name"],
+        calibration=calibration,
+        max_query_length=config["max_query_length"],
+        max_document_length=config["max_document_length"],
+        max_pair_length=config["max_pair_length"],
+        score_activation=config["score_activation"],
+    )
+
+
 def _read_config(folder: Path) -> dict[str, Any]:
-    if not folder.is_dir():
-        raise FolderError(f"{folder}: no such folder; a matcher is a folder with {CONFIG} in it")
-    if not (folder / CONFIG).is_file():
-        raise FolderError(f"{folder}: not a matcher, {CONFIG} is missing")
-    try:
-        config = read_json(folder / CONFIG)
-    except DataError as error:
-        raise FolderError(f"{error}; the matcher is damaged, save it again") from error
-    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
+    config = read_json(folder / CONFIG)
+    if not isinstance(config, dict) or type(config.get("format")) is not int:
         raise FolderError(f"{folder / CONFIG}: no format number; this is not a matcher")
-    if config["format"] > FORMAT:
+    number, writer = config["format"], f"matchwork {config.get('matchwork')}"
+    if number > FORMAT:
         raise FolderError(
-            f"{folder}: written by matchwork {config.get('matchwork')} in format "
-            f"{config['format']}, this version reads up to {FORMAT}; "
-            "pip install --upgrade matchwork"
+            f"{folder}: written by {writer} in format {number}, this version reads format "
+            f"{FORMAT}; pip install --upgrade matchwork"
+        )
+    if number < FORMAT:
+        raise FolderError(
+            f"{folder}: written by an older version ({writer}) in format {number}, this version "
+            f"reads format {FORMAT}; train the matcher again, or save it again"
         )
     for name in config.get("files", []):
         if not (folder / name).is_file():
@@ -169,11 +183,11 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _default_card(matcher: "Matcher") -> str:
-    settings = json.dumps(to_table(matcher.model.config), indent=2)
+def _default_card(parts: MatcherParts, model_name: str) -> str:
+    settings = json.dumps(to_table(parts.model.config), indent=2)
     return (
-        f"# {matcher.name}\n\nA text matcher made with matchwork {VERSION}: "
-        f"`{registered_name(matcher.model)}` with\n\n```json\n{settings}\n```\n\n"
-        "Load it with `matchwork.Matcher.load(FOLDER)` or "
+        f"# {parts.name or model_name}\n\nA text matcher made with matchwork {VERSION}: "
+        f"`{model_name}` with\n\n```json\n{settings}\n```\n\n"
+        "Load it with `matchwork.load(FOLDER)` or "
         "`matchwork rank FOLDER --query TEXT --documents FILE`.\n"
     )

@@ -1,18 +1,19 @@
 """Documents encoded once, to be ranked for many queries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from matchwork.encode import Encoded
-from matchwork.errors import ConfigError
+from matchwork.errors import ConfigError, DataError
 from matchwork.models import bi_encoded
-from matchwork.rank.ranking import as_documents, ranked
+from matchwork.rank.calibration import AnyCalibration
+from matchwork.rank.ranking import as_documents, require_pairs, rerank
 from matchwork.text import batches_by_length
 from matchwork.text.batch import Ids
-from matchwork.types import Document, Ranked, Scores
+from matchwork.types import Document, Ranked, Scores, TextPair
 
 if TYPE_CHECKING:
     from matchwork.matcher.matcher import Matcher
@@ -56,8 +57,29 @@ class DocumentIndex:
     def __len__(self) -> int:
         return len(self._documents)
 
-    def score(self, query: str) -> Scores:
-        """One score per document, in the order they were given."""
+    @property
+    def name(self) -> str:
+        """That of the matcher."""
+        return self._matcher.name
+
+    @property
+    def calibration(self) -> AnyCalibration | None:
+        """That of the matcher."""
+        return self._matcher.calibration
+
+    def score(self, pairs: Iterable[TextPair]) -> Scores:
+        """Return one score per pair of any query and an indexed document, in the order given."""
+        pairs = list(pairs)
+        require_pairs(pairs)
+        index = {document.text: i for i, document in enumerate(self._documents)}
+        unknown = next((text for _, text in pairs if text not in index), None)
+        if unknown is not None:
+            raise DataError(f"no indexed document has the text {unknown!r}; index it first")
+        scores = {query: self.score_all(query) for query in dict.fromkeys(q for q, _ in pairs)}
+        return np.array([scores[query][index[text]] for query, text in pairs], dtype=np.float64)
+
+    def score_all(self, query: str) -> Scores:
+        """Return the score of every indexed document, shape (documents,), in the order given."""
         matcher, model = self._matcher, self._model
         _, tokens = matcher.tokenize([query], matcher.max_query_length)
         if not self._parts:
@@ -70,9 +92,21 @@ class DocumentIndex:
         by_text[np.concatenate([batch for batch, _ in self._parts])] = found
         return np.asarray(by_text[self._rows], dtype=np.float64)
 
-    def rank(self, query: str, top_k: int | None = None) -> list[Ranked]:
-        """The documents from best to worst."""
-        return ranked(self._documents, self.score(query), top_k)
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str | Document],
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Ranked]:
+        """Return some of the indexed documents from best to worst."""
+        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
+
+    def search(
+        self, query: str, top_k: int | None = None, threshold: float | None = None
+    ) -> list[Ranked]:
+        """Return all indexed documents from best to worst; see `matchwork.rank.rerank`."""
+        return self.rerank(query, self._documents, top_k, threshold)
 
 
 def _tensors(text: Encoded) -> Iterator[torch.Tensor]:

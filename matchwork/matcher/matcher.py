@@ -15,14 +15,18 @@ from matchwork.matcher import folder
 from matchwork.matcher.in_use import in_use
 from matchwork.matcher.index import MAX_BYTES, DocumentIndex
 from matchwork.matcher.pair_rows import PairRows, Tokens, Truncation
+from matchwork.matcher.parts import MatcherParts
 from matchwork.matcher.passes import Progress, collect, scores_only, whole_outputs
 from matchwork.matcher.precision import Precision, reduce_precision, require_cpu
+from matchwork.matcher.sources import read_source
 from matchwork.models import MatchOutput, Model, ModelConfig
+from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import AnyCalibration, Calibration
-from matchwork.rank.ranking import Done, RowScores, rank, require_pairs
-from matchwork.text import CorpusStatistics, Token, Tokenizer
+from matchwork.rank.ranking import require_pairs, rerank
+from matchwork.rank.runs import PairScorer
+from matchwork.text import Token, Tokenizer
 from matchwork.text.batch import Ids
-from matchwork.types import Document, Ranked, Scores, TextPair
+from matchwork.types import Advance, Document, Ranked, Scores, TextPair
 
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
 # Padded tokens and pairs per batch: what stays in a core's cache, what keeps a GPU busy.
@@ -41,24 +45,24 @@ class Matcher:
         model: Model,
         *,
         name: str | None = None,
-        statistics: CorpusStatistics | None = None,
         calibration: AnyCalibration | None = None,
         max_query_length: int | None = None,
         max_document_length: int | None = None,
+        max_pair_length: int | None = None,
+        score_activation: str | None = None,
     ) -> None:
         _require_same_words(tokenizer, model)
         self.tokenizer = tokenizer
         self.model = model
         self._name = name
-        self.statistics = statistics
         self.calibration = calibration
         limits = length_limits(model.config, max_query_length, max_document_length)
         self.max_query_length, self.max_document_length = limits
         self.max_tokens: int | None = None  # padded tokens per batch; None: as suits the device
         self.max_pairs: int | None = None
-        self.max_pair_length: int | None = None  # of two texts that are read as one
+        self.max_pair_length = max_pair_length  # of two texts that are read as one
         self.precision: Precision = "32"
-        self.score_activation: str | None = None  # by its path in torch.nn, if its makers name one
+        self.score_activation = score_activation  # by its path in torch.nn, if its makers name one
         self.truncation = Truncation()  # adds up over calls; set it anew to count again
 
     @property
@@ -91,7 +95,10 @@ class Matcher:
         if device is not None:
             if self.precision == "int8":
                 require_cpu(device)
-            self.model.to(device)
+            try:
+                self.model.to(device)
+            except (RuntimeError, AssertionError) as error:
+                raise ConfigError(f"no device {device!r}: {error}; use cpu") from error
         if precision is not None:
             reduce_precision(self, precision)
         return self
@@ -107,11 +114,15 @@ class Matcher:
         for chunk in _windows(pairs, window):
             yield self.score_rows(self.rows(chunk), progress)
 
-    def rank(
-        self, query: str, documents: Sequence[str | Document], top_k: int | None = None
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str | Document],
+        top_k: int | None = None,
+        threshold: float | None = None,
     ) -> list[Ranked]:
-        """The documents from best to worst."""
-        return rank(self, query, documents, top_k)
+        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
+        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
     def index(
         self, documents: Sequence[str | Document], max_bytes: int = MAX_BYTES
@@ -165,17 +176,17 @@ class Matcher:
         self._count_beyond_room(rows)
         yield from whole_outputs(self, rows)
 
-    def by_row(
-        self, queries: Sequence[str], documents: Sequence[str], done: Done | None = None
-    ) -> RowScores:
-        """Scores pairs of these texts by their numbers; every distinct text is tokenised once."""
+    def prepare(
+        self, queries: Sequence[str], documents: Sequence[str], advance: Advance | None = None
+    ) -> PairScorer:
+        """Tokenise each distinct text once; see `matchwork.rank.runs.CachingScorer`."""
         query_rows, query_tokens = self.tokenize(queries, self.max_query_length)
         document_rows, document_tokens = self.tokenize(documents, self.max_document_length)
 
         def score(query_numbers: Ids, document_numbers: Ids) -> Scores:
             rows = query_rows[query_numbers], document_rows[document_numbers]
             pairs = PairRows(query_tokens, document_tokens, *rows, self.pair_room)
-            return self.score_rows(pairs, done)
+            return self.score_rows(pairs, advance)
 
         return score
 
@@ -197,19 +208,49 @@ class Matcher:
 
     def save(self, path: str | Path, card: str | None = None) -> None:
         """Write a folder of JSON and safetensors; `card` is the text of its README."""
-        folder.save(self, path, card)
+        parts = MatcherParts(
+            tokenizer=self.tokenizer,
+            model=self.model,
+            name=self._name,
+            calibration=self.calibration,
+            max_query_length=self.max_query_length,
+            max_document_length=self.max_document_length,
+            max_pair_length=self.max_pair_length,
+            score_activation=self.score_activation,
+        )
+        folder.save(parts, path, card)
 
-    @staticmethod
-    def load(path: str | Path, *, precision: Precision = "32") -> "Matcher":
-        """Open a saved matcher."""
-        return folder.load(path).to(precision=precision)
+    @classmethod
+    def of(
+        cls, parts: MatcherParts, device: str | None = None, precision: Precision = "32"
+    ) -> "Matcher":
+        """Return a matcher of these parts; see `matchwork.load` for device and precision."""
+        matcher = cls(
+            parts.tokenizer,
+            parts.model,
+            name=parts.name,
+            calibration=parts.calibration,
+            max_query_length=parts.max_query_length,
+            max_document_length=parts.max_document_length,
+            max_pair_length=parts.max_pair_length,
+            score_activation=parts.score_activation,
+        )
+        if device is None:
+            device = "cuda" if torch.cuda.is_available() and precision != "int8" else "cpu"
+        return matcher.to(device, precision=precision)
 
-    @staticmethod
-    def pretrained(name: str | Path, *, precision: Precision = "32") -> "Matcher":
-        """A matcher that needs no training; see `matchwork.matcher.pretrained.pretrained`."""
-        from matchwork.matcher.pretrained import pretrained
-
-        return pretrained(name).to(precision=precision)
+    @classmethod
+    def load(
+        cls, name_or_path: str | Path, *, device: str | None = None, precision: Precision = "32"
+    ) -> "Matcher":
+        """Open a matcher; as `matchwork.load`, but a saved BM25 index is refused."""
+        source = read_source(name_or_path)
+        if isinstance(source, BM25):
+            raise ConfigError(
+                f"{name_or_path} is a BM25 index, which has no model; use matchwork.load, or name "
+                "a matcher"
+            )
+        return cls.of(source, device, precision)
 
     @contextmanager
     def scoring(self) -> Iterator[None]:

@@ -17,8 +17,8 @@ from matchwork.evaluate import (
 from matchwork.matcher.matcher import Matcher
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import AnyCalibration, Calibration, ClassCalibration
-from matchwork.rank.ranking import Progress, rank_all
-from matchwork.types import Run, Scorer, Scores, Task
+from matchwork.rank.runs import rank_all
+from matchwork.types import Progress, Run, Scorer, Scores, Task
 
 RUN_DEPTH = 1_000
 """Documents that a query keeps where all are ranked, as at TREC; beyond it a document is lost."""
@@ -77,7 +77,7 @@ class MeasuredSplit:
             self.split.queries,
             self.split.documents,
             self.candidates,
-            keep=RUN_DEPTH if self.candidates is None else None,
+            top_k=RUN_DEPTH if self.candidates is None else None,
             window=WINDOW,
             progress=progress,
         )

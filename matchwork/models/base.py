@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Side
+from matchwork.interact import Evidence
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
+from matchwork.types import Side
 
 FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
 """Training defaults of models that fine-tune a transformer."""

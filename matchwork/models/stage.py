@@ -3,15 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from matchwork.config import later, require_at_least, require_positive
 from matchwork.text import TokenTable
-
-Side: TypeAlias = Literal["query", "document"]
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,23 @@
-"""SCORE -> RANKING without tensors: BM25, RM3, ordering, fusion and calibration."""
+"""Ranking without tensors: BM25, RM3, reranking, fusion and calibration."""
 
-from matchwork.packages import make_callable
-from matchwork.rank.bm25 import BM25
-from matchwork.rank.calibration import Calibration
-from matchwork.rank.pipeline import Pipeline
-from matchwork.rank.ranking import rank, rank_all
+from typing import TYPE_CHECKING
 
-__all__ = ["BM25", "Calibration", "Pipeline", "rank", "rank_all"]
+from matchwork.packages import lazy_names
 
-make_callable(__name__)
+if TYPE_CHECKING:
+    from matchwork.rank.bm25 import BM25 as BM25
+    from matchwork.rank.calibration import Calibration as Calibration
+    from matchwork.rank.pipeline import Pipeline as Pipeline
+    from matchwork.rank.ranking import rerank as rerank
+    from matchwork.rank.runs import rank_all as rank_all
+
+_HOMES = {
+    "BM25": "matchwork.rank.bm25",
+    "Calibration": "matchwork.rank.calibration",
+    "Pipeline": "matchwork.rank.pipeline",
+    "rank_all": "matchwork.rank.runs",
+    "rerank": "matchwork.rank.ranking",
+}
+
+__all__ = sorted(_HOMES)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -28,9 +28,10 @@ from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameErr
 from matchwork.files import atomic_folder, atomic_write, read_json, write_json
 from matchwork.ordering import order
 from matchwork.packages import without_package
-from matchwork.rank.ranking import Done, Rows, RowScores, rank, require_pairs
+from matchwork.rank.ranking import require_pairs, rerank
+from matchwork.rank.runs import Indices, PairScorer
 from matchwork.registry import did_you_mean
-from matchwork.types import Document, Ranked, Run, Scores, TextPair
+from matchwork.types import Advance, Document, Ranked, Run, Scores, TextPair
 
 _WORD = re.compile(r"[^\W_]+")
 _WINDOW = 50_000
@@ -144,35 +145,41 @@ class BM25:
         require_pairs(pairs)
         queries = {text: row for row, text in enumerate(dict.fromkeys(q for q, _ in pairs))}
         documents = {text: row for row, text in enumerate(dict.fromkeys(d for _, d in pairs))}
-        query_rows = np.array([queries[query] for query, _ in pairs])
-        document_rows = np.array([documents[document] for _, document in pairs])
-        return self.by_row(list(queries), list(documents))(query_rows, document_rows)
+        query_indices = np.array([queries[query] for query, _ in pairs])
+        document_indices = np.array([documents[document] for _, document in pairs])
+        return self.prepare(list(queries), list(documents))(query_indices, document_indices)
 
-    def by_row(
-        self, queries: Sequence[str], documents: Sequence[str], done: Done | None = None
-    ) -> RowScores:
-        """Scores of pairs of these texts by their numbers; each is split into words once."""
-        asked, _ = self._count(queries)
+    def prepare(
+        self, queries: Sequence[str], documents: Sequence[str], advance: Advance | None = None
+    ) -> PairScorer:
+        """Split each text into words once; see `matchwork.rank.runs.CachingScorer`."""
+        query_counts, _ = self._count(queries)
         counts, lengths = self._count(documents)
         weights = _weigh(counts, lengths, self._idf, self.mean_length, self.config)
 
-        def score(query_rows: Rows, document_rows: Rows) -> Scores:
+        def score(query_indices: Indices, document_indices: Indices) -> Scores:
             parts = [np.zeros(0)]
-            for start in range(0, len(query_rows), _WINDOW):
+            for start in range(0, len(query_indices), _WINDOW):
                 part = slice(start, start + _WINDOW)
-                products = asked[query_rows[part]].multiply(weights[document_rows[part]])
+                products = query_counts[query_indices[part]].multiply(
+                    weights[document_indices[part]]
+                )
                 parts.append(np.asarray(products.sum(axis=1), dtype=np.float64).reshape(-1))
-                if done is not None:
-                    done(len(parts[-1]))
+                if advance is not None:
+                    advance(len(parts[-1]))
             return np.concatenate(parts)
 
         return score
 
-    def rank(
-        self, query: str, documents: Sequence[str | Document], top_k: int | None = None
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str | Document],
+        top_k: int | None = None,
+        threshold: float | None = None,
     ) -> list[Ranked]:
-        """The given documents from best to worst."""
-        return rank(self, query, documents, top_k)
+        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
+        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
     def search(self, queries: Sequence[str], top_k: int = 100) -> list[dict[str, float]]:
         """For each query the ids and scores of the best indexed documents, best first.

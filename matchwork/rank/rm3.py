@@ -18,11 +18,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.data.dataset import Split
 from matchwork.errors import ConfigError, DataError
 from matchwork.ordering import order
 from matchwork.rank.bm25 import BM25
-from matchwork.rank.ranking import id_hashes
+from matchwork.rank.runs import Pools, id_hashes
 from matchwork.types import Run
 
 _MOST_COMMON = 0.1
@@ -59,11 +58,13 @@ class RM3:
         self._weights = index.weights.tocsr()
         self._rows = {text: row for row, text in enumerate(index.documents.values())}
 
-    def rerank(self, queries: Mapping[str, str], documents: Mapping[str, str], found: Run) -> Run:
-        """The same documents for every query, with new scores."""
+    def rerank_run(
+        self, queries: Mapping[str, str], documents: Mapping[str, str], first: Run
+    ) -> Run:
+        """Return the documents of a first-stage run with new scores."""
         return {
             query: self._rerank(queries[query], documents, scores)
-            for query, scores in found.items()
+            for query, scores in first.items()
         }
 
     def expand(self, query: str, feedback: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -127,10 +128,10 @@ class RM3:
         return np.asarray(np.diff(by_word.indptr) <= _MOST_COMMON * by_word.shape[0])
 
 
-def rm3_run(split: Split, found: Run) -> Run:
-    """What BM25 found for a split, ranked again; words are counted where BM25 counted them."""
+def rm3_run(split: Pools, first: Run) -> Run:
+    """Rerank BM25's run of a split, with the word statistics that BM25 used for it."""
     documents = split.documents
     # Of candidates only distinct texts, of a collection every document: as `MeasuredSplit` does.
     distinct = list(dict.fromkeys(documents.values()))
     index = BM25.fit(documents if split.candidates is None else distinct)
-    return RM3(index).rerank(split.queries, documents, found)
+    return RM3(index).rerank_run(split.queries, documents, first)

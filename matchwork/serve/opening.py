@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from matchwork.errors import ConfigError, DataError
-from matchwork.files import read_json
 
 if TYPE_CHECKING:
-    from matchwork.matcher import Matcher
     from matchwork.matcher.precision import Precision
     from matchwork.serve.served import Served
+    from matchwork.types import Scorer
 
-BM25_NAME = "bm25"
 LOGGER = logging.getLogger("matchwork.serve")
 
 
@@ -36,15 +34,12 @@ def parse_source(text: str) -> Source:
 
 def open_source(source: Source, device: str = "auto", precision: "Precision" = "32") -> "Served":
     """Load a scorer and try it once, so that what cannot work is known before any request."""
-    from matchwork.rank import BM25
-    from matchwork.serve.candidates import CandidateBM25
+    from matchwork.rank.candidate_bm25 import CandidateBM25, is_bm25
     from matchwork.serve.served import Served
 
-    if source.place.lower() == BM25_NAME and not Path(source.place).is_dir():
+    if is_bm25(source.place):
         return Served(source.name, CandidateBM25())
-    if _is_bm25_folder(Path(source.place)):
-        return Served(source.name, BM25.load(source.place))
-    served = Served(source.name, _open_matcher(source, device, precision))
+    served = Served(source.name, _open_scorer(source, device, precision))
     try:
         served.score([[("a", "b")]], lambda: True)
     except (RuntimeError, DataError) as error:
@@ -55,26 +50,16 @@ def open_source(source: Source, device: str = "auto", precision: "Precision" = "
     return served
 
 
-def _is_bm25_folder(folder: Path) -> bool:
-    try:
-        return bool(read_json(folder / "config.json").get("model") == BM25_NAME)
-    except (DataError, AttributeError):
-        return False
+def _open_scorer(source: Source, device: str, precision: "Precision") -> "Scorer":
+    from matchwork.matcher import Matcher, load
 
-
-def _open_matcher(source: Source, device: str, precision: "Precision") -> "Matcher":
-    import torch
-
-    from matchwork.matcher import Matcher
-
-    matcher = Matcher.pretrained(source.place)
-    if precision == "int8" and not matcher.is_transformer:
+    chosen = None if device == "auto" else device
+    if precision != "int8":
+        return load(source.place, device=chosen, precision=precision)
+    scorer = load(source.place, device=chosen or "cpu")
+    if isinstance(scorer, Matcher) and scorer.is_transformer:
+        return scorer.to(precision=precision)
+    if isinstance(scorer, Matcher):
         # The option is for all that are served, and those beside it may well be transformers.
         LOGGER.warning("model %r keeps its 32 bits: int8 is for transformers", source.name)
-        precision = "32"
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() and precision != "int8" else "cpu"
-    try:
-        return matcher.to(device, precision=precision)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"no device {device!r}: {error}; try --device cpu") from error
+    return scorer

@@ -13,8 +13,8 @@ from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
 from matchwork.matcher.pair_rows import Truncation
 from matchwork.rank import BM25
+from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.rank.relevance import relevance
-from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.failures import Failure, Kind
 from matchwork.types import Scorer, Scores, TextPair
 

@@ -17,8 +17,8 @@ TEXTS = (
 
 def test_ranks_as_the_matcher_does(at_home, bag):
     at_home.ask(QUERY, *TEXTS)
-    assert at_home.ranked() == [hit.document.text for hit in bag.rank(QUERY, TEXTS)]
-    best = bag.rank(QUERY, TEXTS)[0]
+    assert at_home.ranked() == [hit.document.text for hit in bag.rerank(QUERY, TEXTS)]
+    best = bag.rerank(QUERY, TEXTS)[0]
     first = at_home.page.locator(".result").first
     probability = bag.calibration.probability(bag.score([(QUERY, best.document.text)]))[0]
     expect(first).to_contain_text(f"{100 * probability:.0f} %")
@@ -141,7 +141,7 @@ def test_search_the_collection(at_home, bag):
     found = at_home.ranked()
     assert "shakespeare wrote the play hamlet around 1600" in found
     assert set(found) <= set(documents.values())
-    assert found == [hit.document.text for hit in bag.rank(QUERY, found)]
+    assert found == [hit.document.text for hit in bag.rerank(QUERY, found)]
     expect(at_home.page.locator(".result").first).to_contain_text("train-")  # its id
     at_home.ask("xyzzy")
     expect(at_home.page.get_by_role("alert")).to_contain_text("shares a word with the query")

@@ -3,7 +3,7 @@ import pytest
 from matchwork.data import read_run, toy, write_qrels
 from matchwork.evaluate import evaluate, reliability
 from matchwork.matcher import Matcher
-from matchwork.rank.ranking import rank_all
+from matchwork.rank import rank_all
 
 
 @pytest.fixture

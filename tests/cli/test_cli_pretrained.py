@@ -30,7 +30,7 @@ def lines(tmp_path):
 def test_rank_with_a_model_of_another_library(call_json, foreign, lines, precision):
     options = ["--precision", precision] if precision != "32" else []
     hits = call_json("rank", foreign, "-q", QUERY, "-d", lines, *options)
-    best = Matcher.pretrained(foreign, precision=precision).rank(QUERY, LINES)
+    best = Matcher.load(foreign, precision=precision).rerank(QUERY, LINES)
     assert [hit["score"] for hit in hits] == pytest.approx([one.score for one in best], abs=1e-5)
 
 
@@ -53,7 +53,7 @@ def test_score_explain_and_evaluate_with_it(call, call_json, foreign, tmp_path):
     call("score", foreign, pairs, "--out", out, "--precision", "int8")
     assert [json.loads(line)["document"] for line in out.read_text().splitlines()] == LINES
     why = call_json("explain", foreign, "-q", QUERY, "-d", LINES[0])
-    plain = Matcher.pretrained(foreign).score([(QUERY, LINES[0])])[0]
+    plain = Matcher.load(foreign).score([(QUERY, LINES[0])])[0]
     assert why["score"] == pytest.approx(plain, abs=1e-5)  # evidence takes another way there
     found = call_json("evaluate", foreign, "toy", "--precision", "bf16")
     assert len(found["systems"]) == 2

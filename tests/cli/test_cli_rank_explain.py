@@ -23,7 +23,7 @@ def lines(tmp_path):
 
 def test_rank_orders_like_the_library(call, call_json, matcher_folder, lines):
     hits = call_json("rank", matcher_folder, "--query", QUERY, "--documents", lines)
-    best = Matcher.load(matcher_folder).rank(QUERY, [line for line in LINES if line])
+    best = Matcher.load(matcher_folder).rerank(QUERY, [line for line in LINES if line])
     assert [hit["text"] for hit in hits] == [one.document.text for one in best]
     assert hits[0]["id"] == "1", "named by its line"
     shown = call("rank", matcher_folder, "--query", "louvre", "--documents", lines)
@@ -50,7 +50,7 @@ def test_rank_says_how_likely_a_match_is_and_keeps_the_likely(
 def test_a_threshold_needs_probabilities(call, call_json, lines):
     assert call_json("rank", "bm25", "-q", "x", "-d", lines)[0]["probability"] is None
     result = call("rank", "bm25", "-q", "x", "-d", lines, "--threshold", 0.5)
-    assert result.exit_code == 2 and "bm25 gives no probabilities" in result.stderr
+    assert result.exit_code == 2 and "BM25 is not calibrated" in result.stderr
 
 
 def test_rank_reads_stdin_with_bm25(call_json):

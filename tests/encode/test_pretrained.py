@@ -322,7 +322,7 @@ def test_minilm_finds_the_answer_untrained():
     assert encoder.dim == 384 and tokenizer.config.max_positions == 512
     matcher = Matcher(tokenizer, MODELS["bag"].model(MODELS["bag"].config({}), encoder))
     documents = ["the film was very long", "the author of the tragedy was shakespeare", "fish swim"]
-    assert matcher.rank("who wrote hamlet", documents)[0].document.text == documents[1]
+    assert matcher.rerank("who wrote hamlet", documents)[0].document.text == documents[1]
 
 
 def test_a_mistyped_folder_where_the_extra_is_missing(monkeypatch):

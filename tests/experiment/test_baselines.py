@@ -8,10 +8,11 @@ import pytest
 from matchwork.data import CATALOGUE, CatalogueEntry, read_run, toy
 from matchwork.errors import ConfigError
 from matchwork.evaluate import evaluate
+from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment import load_recipe, results_table, run_recipe
 from matchwork.experiment.prepare import prepare
 from matchwork.matcher import Matcher
-from matchwork.rank.pipeline import choose_weight, fuse
+from matchwork.rank.fusion import fuse
 from matchwork.rank.rm3 import rm3_run
 
 QUICK = ["run.seeds=[3]", "train.max_epochs=1", "data.name=searched"]

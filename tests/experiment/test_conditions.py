@@ -7,11 +7,12 @@ import pytest
 from matchwork.data import CATALOGUE, CatalogueEntry, read_run, toy, write_qrels
 from matchwork.data.sets.pubmed import pubmed
 from matchwork.evaluate import evaluate
+from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment import Observer, load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
 from matchwork.matcher import Matcher
 from matchwork.rank import rank_all
-from matchwork.rank.pipeline import choose_weight, fuse
+from matchwork.rank.fusion import fuse
 
 QUICK = ["run.seeds=[3]", "train.max_epochs=2"]
 POOLS = [

@@ -25,5 +25,5 @@ def folder(matcher: Matcher, tmp_path: Path) -> Path:
 @pytest.fixture
 def expected(matcher: Matcher) -> list[tuple[str, float]]:
     """Texts and their probabilities, best first."""
-    ranked = matcher.rank(QUERY, TEXTS)
+    ranked = matcher.rerank(QUERY, TEXTS)
     return [(e.document.text, float(matcher.calibration.probability(e.score))) for e in ranked]

@@ -11,15 +11,16 @@ import pytest
 from rerank_texts import QUERY, TEXTS
 
 from matchwork.errors import ConfigError, MatchworkError, MissingExtraError
-from matchwork.integrations.reranking import Reranker, check_limits
+from matchwork.integrations.reranking import Reranker
 from matchwork.rank import Calibration
+from matchwork.rank.ranking import check_limits
 from matchwork.rank.relevance import relevance
 
 
 def test_best_first_with_their_places(matcher, expected):
     hits = Reranker(matcher).rerank(QUERY, TEXTS)
-    assert [TEXTS[hit.place] for hit in hits] == [text for text, _ in expected]
-    np.testing.assert_allclose([h.relevance for h in hits], [value for _, value in expected])
+    assert [TEXTS[hit.index] for hit in hits] == [text for text, _ in expected]
+    np.testing.assert_allclose([h.probability for h in hits], [value for _, value in expected])
 
 
 def test_a_folder_gives_what_the_matcher_gives(matcher, folder):
@@ -30,17 +31,17 @@ def test_a_folder_gives_what_the_matcher_gives(matcher, folder):
 def test_limits(matcher, expected):
     reranker = Reranker(matcher)
     second = expected[1][1]
-    assert len(reranker.rerank(QUERY, TEXTS, top_n=3)) == 3
+    assert len(reranker.rerank(QUERY, TEXTS, top_k=3)) == 3
     assert len(reranker.rerank(QUERY, TEXTS, threshold=second)) == 2
-    assert len(reranker.rerank(QUERY, TEXTS, top_n=1, threshold=second)) == 1
+    assert len(reranker.rerank(QUERY, TEXTS, top_k=1, threshold=second)) == 1
     assert reranker.rerank(QUERY, []) == []
 
 
 def test_scores_that_a_calibration_holds_for_equal_keep_their_order(matcher, expected):
     matcher.calibration = Calibration(slope=1e-3, intercept=60.0)  # everything is certain
     hits = Reranker(matcher).rerank(QUERY, TEXTS)
-    assert {hit.relevance for hit in hits} == {1.0}
-    assert [TEXTS[hit.place] for hit in hits] == [text for text, _ in expected]
+    assert {hit.probability for hit in hits} == {1.0}
+    assert [TEXTS[hit.index] for hit in hits] == [text for text, _ in expected]
 
 
 def test_without_calibration_large_scores_stay_apart():
@@ -52,16 +53,16 @@ def test_without_calibration_large_scores_stay_apart():
 
 
 @pytest.mark.parametrize(
-    ("top_n", "threshold", "message"),
+    ("top_k", "threshold", "message"),
     [
         (0, 0.0, "must be at least 1, got 0"),
         (None, 1.5, r"between 0 and 1, got 1\.5"),
         (None, -0.1, r"between 0 and 1, got -0\.1"),
     ],
 )
-def test_limits_that_cannot_be_meant(top_n, threshold, message):
+def test_limits_that_cannot_be_meant(top_k, threshold, message):
     with pytest.raises(ConfigError, match=message):
-        check_limits(top_n, threshold)
+        check_limits(top_k, threshold)
 
 
 def test_what_is_not_a_matcher_is_refused(tmp_path):

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 import matchwork as mw
 from matchwork.encode import load_transformer
-from matchwork.errors import ConfigError
+from matchwork.errors import ConfigError, DataError
 from matchwork.models import MODELS, MatchModel
+from matchwork.rank import Calibration
+from matchwork.types import Scorer
 
 APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -35,10 +37,24 @@ def test_scores_are_those_of_the_matcher(tiny_matcher, pairs, name):
     index = matcher.index(documents)
     for query in ("who wrote hamlet", "", "the"):
         expected = matcher.score([(query, document) for document in documents])
-        np.testing.assert_allclose(index.score(query), expected, **CLOSE)
-        assert [each.document for each in index.rank(query)] == [
-            each.document for each in matcher.rank(query, documents)
+        np.testing.assert_allclose(index.score_all(query), expected, **CLOSE)
+        assert [each.document for each in index.search(query)] == [
+            each.document for each in matcher.rerank(query, documents)
         ]
+
+
+def test_an_index_is_a_scorer(tiny_matcher):
+    matcher, documents = tiny_matcher("bag"), ["the sea", "who wrote hamlet", "the louvre"]
+    matcher.calibration = Calibration(2.0, -1.0)
+    index = matcher.index(documents)
+    assert isinstance(index, Scorer) and index.name == "bag"
+    pairs = [("the sea", "the louvre"), ("hamlet", "who wrote hamlet"), ("hamlet", "the sea")]
+    np.testing.assert_allclose(index.score(pairs), matcher.score(pairs), **CLOSE)
+    hits = index.rerank("hamlet", documents[1:], threshold=0.01)
+    expected = matcher.rerank("hamlet", documents[1:], threshold=0.01)
+    assert [hit.document for hit in hits] == [hit.document for hit in expected]
+    with pytest.raises(DataError, match="no indexed document has the text 'x'; index it first"):
+        index.score([("hamlet", "x")])
 
 
 @pytest.mark.parametrize("name", ["bi-encoder", "colbert"])
@@ -48,7 +64,7 @@ def test_any_documents_on_a_transformer(on_transformer, name, documents):
     matcher = on_transformer(name)
     index = matcher.index(documents)
     expected = matcher.score([("who wrote", document) for document in documents])
-    np.testing.assert_allclose(index.score("who wrote"), expected, **CLOSE)
+    np.testing.assert_allclose(index.score_all("who wrote"), expected, **CLOSE)
     assert len(index) == len(documents)
 
 
@@ -73,9 +89,9 @@ def test_identical_documents_are_encoded_once(on_transformer):
     seen = count_rows(matcher)
     index = matcher.index(documents)
     assert sum(seen) == 2
-    scores = index.score("what do pandas eat")
+    scores = index.score_all("what do pandas eat")
     assert sum(seen) == 3 and len(set(scores)) == 2
-    ranked = matcher.rank("what do pandas eat", documents)
+    ranked = matcher.rerank("what do pandas eat", documents)
     assert sum(seen) == 3 + 3 and len(ranked) == 3001  # two pairs of three texts
     np.testing.assert_allclose(sorted(r.score for r in ranked), sorted(scores), **CLOSE)
 

@@ -13,28 +13,24 @@ from matchwork.matcher import Matcher
 from matchwork.models import BagMatcher, BagMatcherConfig
 from matchwork.rank import Calibration
 from matchwork.rank.calibration import IsotonicCalibration
-from matchwork.text import CorpusStatistics
 
 Make = Callable[..., Matcher]
 FILES = {
     "config.json",
     "model.safetensors",
     "tokenizer.json",
-    "statistics.safetensors",
     "calibration.json",
     "README.md",
 }
 
 
 @pytest.fixture
-def matcher(tiny_matcher: Make, pairs: list) -> Matcher:
+def matcher(tiny_matcher: Make) -> Matcher:
     plain = tiny_matcher("iasm-dynamic", num_layers=1, alpha=0.5)
-    texts = [text for pair in pairs for text in pair]
     return Matcher(
         plain.tokenizer,
         plain.model,
         name="everything",
-        statistics=CorpusStatistics.fit(plain.tokenizer.encode(texts), max_order=2),
         calibration=Calibration(2.0, -1.5),
         max_query_length=4,
         max_document_length=9,
@@ -66,12 +62,6 @@ def test_everything_comes_back(matcher: Matcher, saved: Path, pairs: list) -> No
     assert (again.name, again.calibration) == (matcher.name, matcher.calibration)
     assert (again.max_query_length, again.max_document_length) == (4, 9)
     assert np.array_equal(again.probability(pairs), matcher.probability(pairs))
-    ids = matcher.tokenizer.encode(["the louvre unheard"]).flat
-    assert again.statistics is not None and matcher.statistics is not None
-    assert np.array_equal(again.statistics.idf(ids), matcher.statistics.idf(ids))
-    assert np.array_equal(
-        again.statistics.ngram_weights(ids, 2), matcher.statistics.ngram_weights(ids, 2)
-    )
 
 
 def test_half_precision_comes_back(matcher: Matcher, tmp_path: Path) -> None:
@@ -87,9 +77,9 @@ def test_a_folder_may_be_moved_and_saved_over(matcher: Matcher, saved: Path, pai
     before = Matcher.load(moved).score(pairs)
     with torch.no_grad():
         next(iter(matcher.model.parameters())).add_(0.5)
-    matcher.statistics = None
+    matcher.calibration = None
     matcher.save(moved, card="# My card\n")
-    assert not (moved / "statistics.safetensors").exists()
+    assert not (moved / "calibration.json").exists()
     assert (moved / "README.md").read_text() == "# My card\n"
     assert not np.array_equal(Matcher.load(moved).score(pairs), before)
     assert [entry.name for entry in moved.parent.iterdir()] == ["moved"]
@@ -126,10 +116,9 @@ def test_a_missing_file_is_named(saved: Path, name: str) -> None:
         Matcher.load(saved)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "statistics.safetensors"])
 @pytest.mark.parametrize("keep", [0, 5, 60, -3])
-def test_weights_cut_short(saved: Path, name: str, keep: int) -> None:
-    path = saved / name
+def test_weights_cut_short(saved: Path, keep: int) -> None:
+    path = saved / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(FolderError, match="damaged or cut short"):
         Matcher.load(saved)
@@ -147,12 +136,20 @@ def test_json_cut_short(saved: Path, name: str, keep: int) -> None:
 
 
 def test_a_newer_format(saved: Path) -> None:
-    edit(saved / "config.json", format=2, matchwork="9.1")
-    with pytest.raises(FolderError, match=r"written by matchwork 9\.1 in format 2.*--upgrade"):
+    edit(saved / "config.json", format=3, matchwork="9.1")
+    with pytest.raises(FolderError, match=r"written by matchwork 9\.1 in format 3.*--upgrade"):
         Matcher.load(saved)
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"format": "one"}'])
+def test_an_older_format(saved: Path) -> None:
+    edit(saved / "config.json", format=1, matchwork="0.1.0")
+    with pytest.raises(
+        FolderError, match=r"older version \(matchwork 0\.1\.0\) .* train the m.*again"
+    ):
+        Matcher.load(saved)
+
+
+@pytest.mark.parametrize("content", ["{}", '{"format": "one"}'])
 def test_json_that_is_no_matcher(saved: Path, content: str) -> None:
     (saved / "config.json").write_text(content)
     with pytest.raises(FolderError, match="no format number; this is not a matcher"):
@@ -201,7 +198,7 @@ def test_not_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="no such folder; a matcher is a folder"):
         Matcher.load(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(FolderError, match="no such folder; a matcher is a folder"):
+    with pytest.raises(FolderError, match="it is a file; a matcher is a folder"):
         Matcher.load(tmp_path / "file")
     with pytest.raises(FolderError, match=r"not a matcher, config\.json is missing"):
         Matcher.load(tmp_path)

@@ -128,7 +128,7 @@ def test_ranking_everything_tokenizes_once(tiny_matcher: Make) -> None:
 
 def test_rows_are_scored_in_the_order_given(matcher: Matcher) -> None:
     queries, documents = ["who wrote", "paris"], ["hamlet", "the museum of light", "paris"]
-    score = matcher.by_row(queries, documents)
+    score = matcher.prepare(queries, documents)
     query_rows, document_rows = np.array([1, 0, 1, 0]), np.array([2, 2, 0, 1])
     pairs = [(queries[q], documents[d]) for q, d in zip(query_rows, document_rows, strict=True)]
     np.testing.assert_allclose(score(query_rows, document_rows), matcher.score(pairs), **CLOSE)
@@ -167,11 +167,11 @@ def test_progress_counts_every_pair(tiny_matcher: Make, pairs: list) -> None:
 
 def test_ranking_is_by_score(matcher: Matcher, pairs: list) -> None:
     documents = [Document(f"d{i}", text) for i, (_, text) in enumerate(pairs)]
-    hits = matcher.rank(pairs[0][0], documents)
+    hits = matcher.rerank(pairs[0][0], documents)
     scores = matcher.score([(pairs[0][0], d.text) for d in documents])
     assert [hit.score for hit in hits] == pytest.approx(sorted(scores, reverse=True))
     assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5]
-    assert matcher.rank(pairs[0][0], documents, top_k=2) == hits[:2]
+    assert matcher.rerank(pairs[0][0], documents, top_k=2) == hits[:2]
 
 
 def test_probabilities_follow_the_scores(matcher: Matcher, pairs: list) -> None:
@@ -234,7 +234,7 @@ def test_nobody_scores_with_dropout(tiny_matcher: Make, pairs: list) -> None:
 
 def test_what_is_no_text_is_named(tiny_matcher: Make) -> None:
     with pytest.raises(DataError, match=r"documents\[1\] is not a text: None; leave it out"):
-        tiny_matcher("bag").rank("who", ["hamlet", None])  # type: ignore[list-item]
+        tiny_matcher("bag").rerank("who", ["hamlet", None])  # type: ignore[list-item]
     with pytest.raises(DataError, match=r"pairs\[0\] is not two texts: \('who', nan\)"):
         tiny_matcher("bag").score([("who", float("nan"))])  # type: ignore[list-item]
 

@@ -72,8 +72,8 @@ def test_int8_weights_never_overflow():
 @pytest.mark.parametrize("precision", ["int8", "bf16"])
 def test_the_ranking_is_nearly_the_same(folder, precision):
     pairs = [(query, document) for query, _ in PAIRS for _, document in PAIRS]
-    exact = mw.Matcher.pretrained(folder).score(pairs)
-    matcher = mw.Matcher.pretrained(folder, precision=precision)
+    exact = mw.Matcher.load(folder).score(pairs)
+    matcher = mw.Matcher.load(folder, precision=precision)
     found = matcher.score(pairs)
     assert not np.array_equal(found, exact)
     assert len(np.unique(found)) == len(np.unique(exact))  # no ties that were none
@@ -82,8 +82,8 @@ def test_the_ranking_is_nearly_the_same(folder, precision):
 
 
 def test_only_the_encoder_is_rounded_and_the_whole_matcher_is_saved(folder, tmp_path):
-    exact = mw.Matcher.pretrained(folder).score(PAIRS)
-    matcher = mw.Matcher.pretrained(folder).to(precision="int8")
+    exact = mw.Matcher.load(folder).score(PAIRS)
+    matcher = mw.Matcher.load(folder).to(precision="int8")
     rounded = [m for m in matcher.model.modules() if isinstance(m, Int8Linear)]
     assert rounded and isinstance(matcher.model.output, nn.Linear)
     scores = matcher.score(PAIRS)
@@ -94,7 +94,7 @@ def test_only_the_encoder_is_rounded_and_the_whole_matcher_is_saved(folder, tmp_
 
 
 def test_a_rounded_matcher_does_not_learn_nor_go_back(folder):
-    matcher = mw.Matcher.pretrained(folder, precision="int8").to(precision="int8")
+    matcher = mw.Matcher.load(folder, precision="int8").to(precision="int8")
     matcher.model.train()
     layer = next(m for m in matcher.model.modules() if isinstance(m, Int8Linear)).train()
     with pytest.raises(ConfigError, match="a matcher in int8 cannot learn"):

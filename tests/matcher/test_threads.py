@@ -53,7 +53,7 @@ def test_an_error_comes_through_and_leaves_the_threads_as_they_were():
 
 @pytest.mark.parametrize("training", [True, False])
 def test_a_transformer_scores_alike_on_any_number_of_threads(tmp_path, training):
-    matcher = mw.Matcher.pretrained(cross_encoder_folder(tmp_path))
+    matcher = mw.Matcher.load(cross_encoder_folder(tmp_path))
     matcher.max_pairs = 1  # a batch for each
     matcher.model.train(training)
     found = matcher.score(PAIRS)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameError
 from matchwork.evaluate import evaluate
-from matchwork.rank import bm25
+from matchwork.rank import bm25, rank_all
 from matchwork.rank.bm25 import BM25
-from matchwork.rank.ranking import rank_all
 
 CORPUS = {
     "cats": "The cat sat on the mat, and the cat slept.",
@@ -112,7 +111,11 @@ def test_empty_texts_score_zero():
 
 def test_rank_and_retrieve():
     index = BM25.fit(CORPUS)
-    assert [hit.document.id for hit in index.rank("fish", ["cat", "a fish", ""])] == ["1", "0", "2"]
+    assert [hit.document.id for hit in index.rerank("fish", ["cat", "a fish", ""])] == [
+        "1",
+        "0",
+        "2",
+    ]
     run = index.retrieve({"q1": "cat", "q2": "plage"}, top_k=1)
     assert {query: list(found) for query, found in run.items()} == {"q1": ["cats"], "q2": ["Été"]}
 

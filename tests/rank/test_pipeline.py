@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from matchwork.data.dataset import Split
 from matchwork.errors import ConfigError
 from matchwork.evaluate import evaluate
-from matchwork.rank import BM25, Pipeline, rank
-from matchwork.rank.pipeline import choose_weight, fuse
-from matchwork.types import Document
+from matchwork.evaluate.fusion import choose_weight, fit_weight
+from matchwork.rank import BM25, Pipeline, rerank
+from matchwork.rank.fusion import fuse
+from matchwork.types import Document, Scorer
 
 CORPUS = {
     "short": "cat",
@@ -26,8 +27,8 @@ class Longest:
     def score(self, pairs):
         return np.array([float(len(document)) for _, document in pairs])
 
-    def rank(self, query, documents, top_k=None):
-        return rank(self, query, documents, top_k)
+    def rerank(self, query, documents, top_k=None, threshold=None):
+        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
 
 def ids(ranking):
@@ -44,10 +45,10 @@ IN_FIRST_ORDER = list(FIRST.search(["cat"])[0])
 
 def test_the_second_stage_orders_what_the_first_found():
     pipeline = Pipeline(FIRST, Longest())
-    assert ids(pipeline.rank("cat")) == ["long", "twice", "short"]
-    assert pipeline.rank("cat")[0].document == Document("long", CORPUS["long"])
-    assert ids(pipeline.rank("cat", top_k=1)) == ["long"]
-    assert pipeline.rank("unheard") == []
+    assert ids(pipeline.search("cat")) == ["long", "twice", "short"]
+    assert pipeline.search("cat")[0].document == Document("long", CORPUS["long"])
+    assert ids(pipeline.search("cat", top_k=1)) == ["long"]
+    assert pipeline.search("unheard") == []
     assert pipeline.name == "BM25 > longest"
 
 
@@ -63,10 +64,19 @@ def test_what_lies_below_depth_stays_beneath_in_first_stage_order():
 
 def test_given_documents_are_ranked_like_a_pool():
     documents = [Document("same", text) for text in CORPUS.values()]
-    ranking = Pipeline(FIRST, Longest(), depth=3).rank("cat", documents)
+    ranking = Pipeline(FIRST, Longest(), depth=3).rerank("cat", documents)
     assert [hit.document.text for hit in ranking] == [
         CORPUS[name] for name in ("long", "twice", "short", "other")
     ]
+
+
+def test_pairs_of_one_query_are_scored_together():
+    pipeline = Pipeline(FIRST, Longest(), depth=3)
+    texts = [*CORPUS.values(), "cat"]
+    scores = pipeline.score([("cat", text) for text in texts])
+    best = [texts[index] for index in np.argsort(-scores, kind="stable")]
+    assert best[:2] == [CORPUS["long"], CORPUS["twice"]] and best[-1] == "bird"
+    assert isinstance(pipeline, Scorer) and pipeline.score([]).shape == (0,)
 
 
 def test_the_weight_goes_from_one_stage_to_the_other():
@@ -79,7 +89,7 @@ def test_ties_at_the_cut_do_not_follow_the_file():
     """A pool that lists its relevant documents first must not get them re-ranked for that."""
     pool = {f"d{number}": "nothing in common" for number in range(40)}
     found = {"q": dict.fromkeys(pool, 0.0)}
-    run = Pipeline(FIRST, Longest(), depth=10).rerank({"q": "cat"}, pool, found)["q"]
+    run = Pipeline(FIRST, Longest(), depth=10).rerank_run({"q": "cat"}, pool, found)["q"]
     head = {name for name, score in run.items() if score == max(run.values())}
     assert len(head) == 10
     assert head != set(list(pool)[:10])
@@ -129,7 +139,7 @@ def test_the_chosen_weight_is_the_best_of_the_grid():
 def test_fit_weight_learns_whom_to_trust(candidates, relevant, prefers_second):
     split = Split("dev", {"q": "cat"}, CORPUS, {"q": {relevant: 1}}, candidates)
     pipeline = Pipeline(FIRST, Longest())
-    fitted = pipeline.fit_weight(split)
+    fitted = fit_weight(pipeline, split)
     assert (fitted.weight > 0) == prefers_second
     assert evaluate(fitted.run(split), split.qrels, ["RR"])["RR"] == 1.0
     assert pipeline.weight is None

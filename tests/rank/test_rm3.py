@@ -10,8 +10,8 @@ from matchwork.data import Split, load
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import evaluate
 from matchwork.matcher.measured import MeasuredSplit
+from matchwork.rank import rank_all
 from matchwork.rank.bm25 import BM25
-from matchwork.rank.ranking import rank_all
 from matchwork.rank.rm3 import RM3, RM3Config, rm3_run
 
 RARE = ["glacier", "moraine", "crevasse", "ablation", "firn", "x", "a" * 21]
@@ -62,7 +62,7 @@ def test_the_formula(texts, query, weight):
     index, documents = BM25.fit([*texts, *PADDING]), dict(enumerate(texts))
     documents = {f"d{place}": text for place, text in documents.items()}
     found = rank_all(index, {"q": query}, documents)
-    run = RM3(index, config).rerank({"q": query}, documents, found)
+    run = RM3(index, config).rerank_run({"q": query}, documents, found)
     scores = list(found["q"].values())
     expected = slow_rm3(query, texts, [*texts, *PADDING], scores, config)
     assert list(run["q"]) == list(documents)
@@ -79,7 +79,7 @@ def test_a_document_without_the_query_word_is_found_by_its_company():
     index = BM25.fit([*documents.values(), *PADDING])
     found = rank_all(index, {"q": "glacier"}, documents)
     assert found["q"]["company"] == found["q"]["stranger"] == 0
-    run = RM3(index).rerank({"q": "glacier"}, documents, found)["q"]
+    run = RM3(index).rerank_run({"q": "glacier"}, documents, found)["q"]
     assert run["company"] > run["stranger"] == 0
 
 
@@ -99,7 +99,9 @@ def test_the_query_alone_ranks_as_bm25(texts, query):
     documents = {f"d{place}": text for place, text in enumerate(texts)}
     index = BM25.fit([*texts, *PADDING])
     found = rank_all(index, {"q": query}, documents)["q"]
-    run = RM3(index, RM3Config(original_weight=1.0)).rerank({"q": query}, documents, {"q": found})
+    run = RM3(index, RM3Config(original_weight=1.0)).rerank_run(
+        {"q": query}, documents, {"q": found}
+    )
     num_words = len(query.split())
     if index.score([(query, query)])[0] > 0 and all(w in index.vocabulary for w in query.split()):
         assert {d: s * num_words for d, s in run["q"].items()} == pytest.approx(found)
@@ -109,9 +111,9 @@ def test_only_the_best_documents_are_believed():
     documents = {"first": "glacier", "second": "glacier moraine firn ablation crevasse"}
     index = BM25.fit([*documents.values(), *PADDING])
     found = rank_all(index, {"q": "glacier"}, documents)
-    one = RM3(index, RM3Config(num_documents=1)).rerank({"q": "glacier"}, documents, found)["q"]
+    one = RM3(index, RM3Config(num_documents=1)).rerank_run({"q": "glacier"}, documents, found)["q"]
     assert one == pytest.approx(found["q"])  # "first" adds only the query's own word
-    two = RM3(index).rerank({"q": "glacier"}, documents, found)["q"]
+    two = RM3(index).rerank_run({"q": "glacier"}, documents, found)["q"]
     assert two["second"] > one["second"]
 
 
@@ -123,17 +125,17 @@ def test_the_order_of_the_candidates_tells_nothing(texts, query, data):
     found = rank_all(index, {"q": query}, documents)["q"]
     turned = dict(data.draw(st.permutations(list(found.items()))))
     rm3 = RM3(index, RM3Config(num_documents=2, num_words=1))
-    runs = [rm3.rerank({"q": query}, documents, {"q": run})["q"] for run in (found, turned)]
+    runs = [rm3.rerank_run({"q": query}, documents, {"q": run})["q"] for run in (found, turned)]
     assert runs[0] == runs[1]
 
 
 def test_nothing_known_changes_nothing():
     index, documents = BM25.fit(["glacier", "moraine"]), {"a": "glacier", "b": "moraine"}
     rm3 = RM3(index)
-    assert rm3.rerank({"q": "unseen"}, documents, {"q": {"a": 0.0, "b": 0.0}}) == {
+    assert rm3.rerank_run({"q": "unseen"}, documents, {"q": {"a": 0.0, "b": 0.0}}) == {
         "q": {"a": 0.0, "b": 0.0}
     }
-    assert rm3.rerank({"q": "glacier"}, documents, {"q": {}}) == {"q": {}}
+    assert rm3.rerank_run({"q": "glacier"}, documents, {"q": {}}) == {"q": {}}
     # Two documents: every word is in more than a tenth of them.
     assert rm3.expand("glacier", [("glacier moraine", 1.0)]) == {"glacier": 1.0}
 
@@ -148,7 +150,7 @@ def test_bad_input_says_what_to_do():
     with pytest.raises(
         DataError, match="document 'new' is not in the index of 1 texts; fit BM25 on"
     ):
-        RM3(BM25.fit(["old"])).rerank({"q": "old"}, {"new": "new"}, {"q": {"new": 0.0}})
+        RM3(BM25.fit(["old"])).rerank_run({"q": "old"}, {"new": "new"}, {"q": {"new": 0.0}})
 
 
 @pytest.mark.parametrize("has_candidates", [True, False])
@@ -163,7 +165,7 @@ def test_a_split_is_counted_where_bm25_counted_it(has_candidates):
     assert run["q"]["a"] == run["q"]["b"] > 0
     kept = RM3Config(original_weight=1.0)
     texts = list(dict.fromkeys(documents.values())) if has_candidates else documents
-    plain = RM3(BM25.fit(texts), kept).rerank(split.queries, documents, found)
+    plain = RM3(BM25.fit(texts), kept).rerank_run(split.queries, documents, found)
     assert plain["q"] == pytest.approx(found["q"])
 
 

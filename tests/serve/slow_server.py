@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from matchwork.rank import rank
+from matchwork.rank import rerank
 from matchwork.serve import Settings, create_app, serve
 from matchwork.serve.process import Plan
 from matchwork.types import Document, Ranked, Scores, TextPair
@@ -25,10 +25,14 @@ class Slow:
         time.sleep(max(int(query) for query, _ in pairs) / 1000)
         return np.array([float(len(document)) for _, document in pairs])
 
-    def rank(
-        self, query: str, documents: Sequence[str | Document], top_k: int | None = None
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str | Document],
+        top_k: int | None = None,
+        threshold: float | None = None,
     ) -> list[Ranked]:
-        return rank(self, query, documents, top_k)
+        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
 
 class SlowPlan(Plan):

@@ -9,9 +9,9 @@ from server_process import PROGRAM
 from typer.testing import CliRunner
 
 from matchwork.cli.main import app
-from matchwork.errors import ConfigError, DataError
+from matchwork.errors import ConfigError, FolderError
 from matchwork.rank import BM25
-from matchwork.serve.candidates import CandidateBM25
+from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.serve.opening import Source, open_source, parse_source
 
 
@@ -54,7 +54,7 @@ def test_a_port_in_use(refused):
 def test_a_folder_that_is_no_matcher(refused, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "empty" in refused("empty", "--port", "0")
-    assert "no transformer 'nowhere'" in refused("x=nowhere", "--port", "0")
+    assert "nowhere: no such folder" in refused("x=nowhere", "--port", "0")
 
 
 def test_workers_that_cannot_start_end_the_service(tmp_path):
@@ -108,5 +108,5 @@ def test_precision_and_device(folders):
     assert rough == pytest.approx(exact, rel=0.05)
     with pytest.raises(ConfigError, match="no device 'warp'"):
         open_source(source, "warp")
-    with pytest.raises(DataError, match="no transformer"):
+    with pytest.raises(FolderError, match="no such folder"):
         open_source(Source("x", "no-such-model"))

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def ranking(matcher, question):
     """What every client should find: (place, relevance), best first."""
     query, documents = question
-    ranked = matcher.rank(query, documents)
+    ranked = matcher.rerank(query, documents)
     return [(int(e.document.id), float(matcher.calibration.probability(e.score))) for e in ranked]
 
 

@@ -6,8 +6,8 @@ from starlette.testclient import TestClient
 from matchwork.data import toy
 from matchwork.errors import ConfigError
 from matchwork.rank import BM25
+from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.serve import Settings, create_app
-from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.page import PATHS
 
 DOCUMENTS = dict(toy()["train"].documents)

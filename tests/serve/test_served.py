@@ -13,8 +13,8 @@ from matchwork.errors import ConfigError, DataError
 from matchwork.matcher import Matcher
 from matchwork.matcher.pair_rows import Truncation
 from matchwork.rank import BM25, Calibration
+from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.serve import Settings, create_app
-from matchwork.serve.candidates import CandidateBM25
 from matchwork.serve.keys import KeyRing, needs_key, read_keys
 from matchwork.serve.served import Abandoned, Served
 
@@ -73,7 +73,7 @@ def test_candidates_of_one_request_do_not_touch_another():
     together = served.score([first, second], always)
     for pairs, merged in zip((first, second), together, strict=True):
         assert merged.scores.tolist() == BM25.fit([d for _, d in pairs]).score(pairs).tolist()
-    assert served.scorer.rank("fox", ["b", "a fox"])[0].document.text == "a fox"
+    assert served.scorer.rerank("fox", ["b", "a fox"])[0].document.text == "a fox"
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20))
@@ -93,7 +93,7 @@ class _Plain:
     def score(self, pairs):
         return np.array([np.nan if document == "broken" else 1.0 for _, document in pairs])
 
-    def rank(self, query, documents, top_k=None):
+    def rerank(self, query, documents, top_k=None, threshold=None):
         raise AssertionError("the service orders scores by itself")
 
 

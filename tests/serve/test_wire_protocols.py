@@ -11,7 +11,7 @@ from matchwork.explain import explain
 
 def expected(matcher, query, documents):
     """Index and probability, best first."""
-    ranked = matcher.rank(query, documents)
+    ranked = matcher.rerank(query, documents)
     scores = np.array([each.score for each in ranked])
     return [int(each.document.id) for each in ranked], matcher.calibration.probability(scores)
 
@@ -120,7 +120,7 @@ def test_tei_answers_as_documented(server, matcher, question):
     assert [each["index"] for each in table] == order
     np.testing.assert_allclose([each["score"] for each in table], probabilities, rtol=1e-6)
     raw = server.post("/rerank", {**body, "raw_scores": True, "return_text": True}).json()
-    ranked = matcher.rank(query, documents)
+    ranked = matcher.rerank(query, documents)
     np.testing.assert_allclose([e["score"] for e in raw], [r.score for r in ranked], rtol=1e-6)
     assert [each["text"] for each in raw] == [each.document.text for each in ranked]
 

@@ -31,7 +31,6 @@ from matchwork.interact import (
     Interaction,
     LazyEvidence,
     MaxSim,
-    Side,
     WordWeights,
     attend,
     max_sim,
@@ -40,6 +39,7 @@ from matchwork.interact.precision import product_type
 from matchwork.models.addax.hashing import Hashed, HashingDenoiser, SmallLinear
 from matchwork.models.addax.mag_cell import MagCell, MagOutput
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,10 @@ from matchwork.encode import Encoded
 from matchwork.models.iam.energy import AdjacentEnergy, neighbours
 from matchwork.models.iam.language_model import LanguageModel, Predicted
 from matchwork.models.iam.two_way import TextReader
-from matchwork.models.stage import Side, Stage, StageConfig, Texts
+from matchwork.models.stage import Stage, StageConfig, Texts
 from matchwork.text import Sequences, TokenTable, batches_by_length
 from matchwork.text.batch import Ids, shuffled_buckets
+from matchwork.types import Side
 
 Encode: TypeAlias = Callable[[Sequences], Encoded]
 _MEASURED_TOKENS, _MEASURED_TEXTS = 8_192, 256  # of a batch in `measure`

@@ -28,12 +28,13 @@ from torch import Tensor, nn
 from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
+from matchwork.interact import Evidence, Interaction, LazyEvidence, WordWeights, cosine_table
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iasm.distance import matrix_distance, row_agreements, row_distances
 from matchwork.models.iasm.grid_cnn import GridCNN
 from matchwork.models.iasm.interactive_layers import Layers, Weights, interactive_layers, renewed
 from matchwork.models.iasm.word_links import WordLinks
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,6 @@ from matchwork.interact import (
     Evidence,
     Interaction,
     LazyEvidence,
-    Side,
     WordWeights,
     cosine_table,
     same_words,
@@ -47,6 +46,7 @@ from matchwork.kernels.spatial_gru import (
 )
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.match_srnn.neural_tensor import NeuralTensor, TensorBias
+from matchwork.types import Side
 
 GATES = ("input", "left", "top", "diagonal")
 _TITLES = {

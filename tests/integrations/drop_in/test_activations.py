@@ -82,7 +82,7 @@ def test_the_activation_stays_with_the_matcher(theirs, tmp_path, precision):
         theirs.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
     finally:
         theirs.activation_fn = kept
-    matcher = Matcher.pretrained(tmp_path / "saved", precision=precision)
+    matcher = Matcher.load(tmp_path / "saved", precision=precision)
     CrossEncoder(matcher).save_pretrained(tmp_path / "ours")
     expected = matcher.score(PAIRS)
     for found in (
@@ -96,7 +96,7 @@ def test_the_activation_stays_with_the_matcher(theirs, tmp_path, precision):
 
 
 def test_what_the_caller_set_is_saved(folder, tmp_path):
-    ours = CrossEncoder(Matcher.pretrained(folder), max_length=12, activation_fn=nn.Tanh())
+    ours = CrossEncoder(Matcher.load(folder), max_length=12, activation_fn=nn.Tanh())
     ours.save(tmp_path / "ours")
     opened = CrossEncoder(tmp_path / "ours")
     assert isinstance(opened.activation_fn, nn.Tanh) and opened.max_length == 12

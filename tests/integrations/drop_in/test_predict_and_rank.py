@@ -158,7 +158,7 @@ def test_equal_scores_keep_the_order_given(ours, theirs):
 
 
 def test_the_matcher_of_the_caller_stays_as_it_is(folder):
-    matcher = Matcher.pretrained(folder)
+    matcher = Matcher.load(folder)
     before = matcher.score(PAIRS)
     short = CrossEncoder(matcher, max_length=10)
     lowered = short.predict(PAIRS, batch_size=1, activation_fn=nn.Identity())
@@ -207,7 +207,7 @@ def test_our_own_matchers(tiny_matcher, tmp_path, pairs):
     found = CrossEncoder(tmp_path / "bag", device="cpu")
     np.testing.assert_allclose(found.predict(pairs), matcher.score(pairs), **EQUAL)
     best = found.rank(pairs[0][0], [document for _, document in pairs], top_k=1)[0]
-    expected = matcher.rank(pairs[0][0], [document for _, document in pairs])[0]
+    expected = matcher.rerank(pairs[0][0], [document for _, document in pairs])[0]
     assert str(best["corpus_id"]) == expected.document.id
     matcher.calibration = Calibration(2.0, 0.5)
     probability = CrossEncoder(matcher).predict(pairs)

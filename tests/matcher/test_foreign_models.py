@@ -42,7 +42,7 @@ def similarities(folder, pairs=PAIRS):
 )
 def test_bi_encoders_score_as_the_library_does(tmp_path, options):
     folder = bi_encoder_folder(tmp_path / "made", **options)
-    matcher = mw.Matcher.pretrained(folder)
+    matcher = mw.Matcher.load(folder)
     assert isinstance(matcher.model, BiEncoder)
     expected = similarities(folder)
     assert np.ptp(expected) > 0.05  # else anything would do
@@ -61,7 +61,7 @@ def test_cross_encoders_score_as_the_library_does(tmp_path, kind, types):
     from torch import nn
 
     folder = cross_encoder_folder(tmp_path / "made", kind, types=types)
-    matcher = mw.Matcher.pretrained(folder)
+    matcher = mw.Matcher.load(folder)
     assert isinstance(matcher.model, CrossEncoder)
     library = LibraryCrossEncoder(str(folder), device="cpu", activation_fn=nn.Identity())
     expected = library.predict(PAIRS)
@@ -74,7 +74,7 @@ def test_cross_encoders_score_as_the_library_does(tmp_path, kind, types):
 
 @pytest.mark.parametrize("kind", ["bert", "electra"])  # by hand, and by the library
 def test_scores_alone_are_those_that_come_with_evidence(tmp_path, kind):
-    matcher = mw.Matcher.pretrained(cross_encoder_folder(tmp_path / "made", kind))
+    matcher = mw.Matcher.load(cross_encoder_folder(tmp_path / "made", kind))
     scores = matcher.score(PAIRS)
     outputs = [matcher.output(*pair) for pair in PAIRS]
     np.testing.assert_allclose(scores, [float(output.scores) for output in outputs], **EQUAL)
@@ -84,46 +84,44 @@ def test_scores_alone_are_those_that_come_with_evidence(tmp_path, kind):
 
 @needs_minilm
 def test_minilm_is_that_of_the_library():
-    scores = mw.Matcher.pretrained("minilm-cosine").score(PAIRS)
+    scores = mw.Matcher.load("minilm-cosine").score(PAIRS)
     np.testing.assert_allclose(scores, similarities(model_folder("minilm")), **EQUAL)
 
 
 @needs_minilm
 @pytest.mark.parametrize("name", ["minilm-maxsim", "minilm-cosine"])
 def test_a_useful_ranking_without_training(name):
-    matcher = mw.Matcher.pretrained(name)
+    matcher = mw.Matcher.load(name)
     documents = ["Pandas eat bamboo.", "Mount Everest rises 8849 metres.", "It is a museum."]
-    ranked = matcher.rank("how high is the highest mountain", documents)
+    ranked = matcher.rerank("how high is the highest mountain", documents)
     assert ranked[0].document.text == documents[1]
     assert matcher.name == name
 
 
 def test_a_plain_transformer_by_either_rule(bert_folder):
-    assert isinstance(mw.Matcher.pretrained(f"{bert_folder}-maxsim").model, ColBERT)
-    assert isinstance(mw.Matcher.pretrained(f"{bert_folder}-cosine").model, BiEncoder)
+    assert isinstance(mw.Matcher.load(f"{bert_folder}-maxsim").model, ColBERT)
+    assert isinstance(mw.Matcher.load(f"{bert_folder}-cosine").model, BiEncoder)
     with pytest.raises(DataError, match=r"a transformer alone is no matcher; say how .*-maxsim"):
-        mw.Matcher.pretrained(bert_folder)
+        mw.Matcher.load(bert_folder)
 
 
 def test_our_own_folders_open_too(tiny_matcher, tmp_path, pairs):
     matcher = tiny_matcher("bag")
     matcher.save(tmp_path / "own")
-    assert np.array_equal(
-        mw.Matcher.pretrained(tmp_path / "own").score(pairs), matcher.score(pairs)
-    )
+    assert np.array_equal(mw.Matcher.load(tmp_path / "own").score(pairs), matcher.score(pairs))
 
 
 def test_which_activation_the_head_of_deberta_has(tmp_path):
     folder = cross_encoder_folder(tmp_path / "deberta", "deberta-v2")
-    assert mw.Matcher.pretrained(folder).model.config.activation == "gelu"
+    assert mw.Matcher.load(folder).model.config.activation == "gelu"
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**settings, "pooler_hidden_act": "tanh"}))
     theirs = sentence_transformers.CrossEncoder(str(folder), device="cpu")
     expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
-    np.testing.assert_allclose(mw.Matcher.pretrained(folder).score(PAIRS), expected, atol=1e-5)
+    np.testing.assert_allclose(mw.Matcher.load(folder).score(PAIRS), expected, atol=1e-5)
     (folder / "config.json").write_text(json.dumps({**settings, "pooler_hidden_act": "silu"}))
     with pytest.raises(DataError, match="activation 'silu' of its head cannot be read, only tanh"):
-        mw.Matcher.pretrained(folder)
+        mw.Matcher.load(folder)
 
 
 @pytest.mark.parametrize("lengths", [(90, 60), (60, 90), (61, 60), (38, 90), (3, 90), (19, 18)])
@@ -131,7 +129,7 @@ def test_long_pairs_are_cut_as_the_library_cuts_them(cross_folder, lengths):
     """An odd number of places goes to the text that was longer before any cut."""
     words = " ".join(TEXTS * 20).split()
     texts = [" ".join(words[:length]) for length in lengths]
-    matcher = mw.Matcher.pretrained(cross_folder)
+    matcher = mw.Matcher.load(cross_folder)
     theirs = sentence_transformers.CrossEncoder(str(cross_folder), device="cpu")
     expected = theirs.predict([texts], activation_fn=torch.nn.Identity())
     np.testing.assert_allclose(matcher.score([texts]), expected, atol=1e-5)
@@ -143,20 +141,20 @@ def test_settings_of_the_tokenizer_count_where_its_file_says_otherwise(bi_folder
     changes = {"tokenizer_class": "BertTokenizer", "do_lower_case": False}
     folder = spoilt(bi_folder, "tokenizer_config.json", **changes)
     pairs = [("who WROTE hamlet", "The play was written"), ("who wrote", "the PLAY")]
-    scores = mw.Matcher.pretrained(folder).score(pairs)
+    scores = mw.Matcher.load(folder).score(pairs)
     np.testing.assert_allclose(scores, similarities(folder, pairs), **EQUAL)
-    assert np.abs(scores - mw.Matcher.pretrained(bi_folder).score(pairs)).max() > 1e-3
+    assert np.abs(scores - mw.Matcher.load(bi_folder).score(pairs)).max() > 1e-3
 
 
 def test_a_transformer_in_a_folder_of_its_own(bert_folder, tmp_path, pairs):
     shutil.copytree(bert_folder, tmp_path / "old" / "0_Transformer")
-    found = mw.Matcher.pretrained(f"{tmp_path / 'old'}-maxsim").score(pairs)
-    assert np.array_equal(found, mw.Matcher.pretrained(f"{bert_folder}-maxsim").score(pairs))
+    found = mw.Matcher.load(f"{tmp_path / 'old'}-maxsim").score(pairs)
+    assert np.array_equal(found, mw.Matcher.load(f"{bert_folder}-maxsim").score(pairs))
 
 
 def test_pooling_as_older_versions_wrote_it(bi_folder, spoilt):
     old = {"pooling_mode": None, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
-    matcher = mw.Matcher.pretrained(spoilt(bi_folder, "1_Pooling/config.json", **old))
+    matcher = mw.Matcher.load(spoilt(bi_folder, "1_Pooling/config.json", **old))
     assert matcher.model.config.pooling == "cls"
 
 
@@ -174,9 +172,9 @@ def test_limits_as_older_versions_wrote_them(bi_folder, tmp_path, written):
     (folder / "sentence_bert_config.json").unlink()
     for name, settings in written.items():
         (folder / f"sentence_{name}_config.json").write_text(json.dumps(settings))
-    scores = mw.Matcher.pretrained(folder).score(PAIRS)
+    scores = mw.Matcher.load(folder).score(PAIRS)
     np.testing.assert_allclose(scores, similarities(folder), **EQUAL)
-    assert np.abs(scores - mw.Matcher.pretrained(bi_folder).score(PAIRS)).max() > 1e-3
+    assert np.abs(scores - mw.Matcher.load(bi_folder).score(PAIRS)).max() > 1e-3
 
 
 def test_settings_that_no_modules_list_are_not_read(cross_folder, spoilt):
@@ -184,7 +182,7 @@ def test_settings_that_no_modules_list_are_not_read(cross_folder, spoilt):
     folder = spoilt(cross_folder, "sentence_bert_config.json", max_seq_length=12)
     theirs = sentence_transformers.CrossEncoder(str(folder), device="cpu")
     expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
-    np.testing.assert_allclose(mw.Matcher.pretrained(folder).score(PAIRS), expected, **EQUAL)
+    np.testing.assert_allclose(mw.Matcher.load(folder).score(PAIRS), expected, **EQUAL)
 
 
 def test_prompts_that_the_library_does_not_put_before_pairs(saved_cross_folder, spoilt):
@@ -193,11 +191,11 @@ def test_prompts_that_the_library_does_not_put_before_pairs(saved_cross_folder, 
     folder = spoilt(saved_cross_folder, "config_sentence_transformers.json", **prompts)
     theirs = sentence_transformers.CrossEncoder(str(folder), device="cpu")
     expected = theirs.predict(PAIRS, activation_fn=torch.nn.Identity())
-    np.testing.assert_allclose(mw.Matcher.pretrained(folder).score(PAIRS), expected, **EQUAL)
+    np.testing.assert_allclose(mw.Matcher.load(folder).score(PAIRS), expected, **EQUAL)
     path = folder / "config_sentence_transformers.json"
     path.write_text(json.dumps({**prompts, "default_prompt_name": "query"}))
     with pytest.raises(DataError, match="it puts the prompt 'query: ' before texts"):
-        mw.Matcher.pretrained(folder)
+        mw.Matcher.load(folder)
 
 
 @pytest.mark.parametrize("written", [{"module_output_name": "foo"}, {"module_input_name": "x"}])
@@ -205,27 +203,25 @@ def test_a_norm_of_something_else(tmp_path, written):
     folder = bi_encoder_folder(tmp_path / "bi", normalize=True)
     path = folder / "2_Normalize" / "config.json"
     path.write_text(json.dumps({"module_output_name": "sentence_embedding"}))
-    np.testing.assert_allclose(
-        mw.Matcher.pretrained(folder).score(PAIRS), similarities(folder), **EQUAL
-    )
+    np.testing.assert_allclose(mw.Matcher.load(folder).score(PAIRS), similarities(folder), **EQUAL)
     path.write_text(json.dumps(written))
     with pytest.raises(DataError, match="cannot be read, only 'sentence_embedding'"):
-        mw.Matcher.pretrained(folder)
+        mw.Matcher.load(folder)
 
 
 def test_a_plain_transformer_reads_as_much_as_in_the_library(bi_folder):
     """Forty pieces, though it has sixty positions."""
     plain = bi_folder.with_name("bert-plain")
-    matcher = mw.Matcher.pretrained(f"{plain}-cosine")
+    matcher = mw.Matcher.load(f"{plain}-cosine")
     np.testing.assert_allclose(matcher.score(PAIRS), similarities(plain), **EQUAL)
     assert matcher.tokenizer.config.max_positions == 40
-    assert mw.Matcher.pretrained(f"{plain}-maxsim").tokenizer.config.max_positions == 60
+    assert mw.Matcher.load(f"{plain}-maxsim").tokenizer.config.max_positions == 60
 
 
 def test_no_limit_but_positions(bi_folder, spoilt):
     plain = bi_folder.with_name("bert-plain")
     folder = spoilt(plain, "tokenizer_config.json", model_max_length=int(1e30))
-    matcher = mw.Matcher.pretrained(f"{folder}-cosine")
+    matcher = mw.Matcher.load(f"{folder}-cosine")
     np.testing.assert_allclose(matcher.score(PAIRS), similarities(folder), **EQUAL)
     assert matcher.tokenizer.config.max_positions == 60
 
@@ -239,7 +235,7 @@ def test_untrained_on_wikiqa(name, expected):
     split = mw.load_data("wikiqa", splits=["test"])["test"]
     judged = {q: grades for q, grades in split.qrels.items() if any(grades.values())}
     queries = {query: split.queries[query] for query in judged}
-    run = mw.rank_all(mw.Matcher.pretrained(name), queries, split.documents, split.candidates)
+    run = mw.rank_all(mw.Matcher.load(name), queries, split.documents, split.candidates)
     evaluation = mw.evaluate(run, judged, ["AP"])
     assert evaluation.num_queries == 243
     assert evaluation["AP"] == pytest.approx(expected, abs=0.005)

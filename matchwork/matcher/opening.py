@@ -1,0 +1,39 @@
+"""Opening anything that scores."""
+
+from pathlib import Path
+
+from matchwork.matcher.matcher import Matcher
+from matchwork.matcher.precision import Precision
+from matchwork.matcher.sources import read_source
+from matchwork.rank.bm25 import BM25
+from matchwork.types import Scorer
+
+
+def load(
+    name_or_path: str | Path, *, device: str | None = None, precision: Precision = "32"
+) -> Scorer:
+    """Open a scorer.
+
+    Args:
+        name_or_path: One of
+
+            - the folder of a saved matcher or of a saved BM25 index;
+            - a bi-encoder or cross-encoder of the sentence-transformers library: a folder, or
+              OWNER/NAME on the Hugging Face hub;
+            - "NAME-maxsim" or "NAME-cosine": the transformer NAME ("minilm", a folder, a name on
+              the hub), whose tokens are matched one by one, or with one vector per text.
+
+            A path that does not exist is an error, never a name to look up on the hub.
+        device: Where a matcher runs; None: the GPU if there is one (not for int8), else the CPU.
+        precision: "32", "bf16" or "int8"; see `Matcher.to`. BM25 has neither device nor precision.
+
+    Returns:
+        A `Matcher` or a `BM25`.
+
+    Raises:
+        FolderError: There is no such folder, or it is incomplete, damaged or of another format.
+        DataError: A model of another library that cannot be read.
+        ConfigError: A device or precision that the machine or the model does not have.
+    """
+    source = read_source(name_or_path)
+    return source if isinstance(source, BM25) else Matcher.of(source, device, precision)
