@@ -129,19 +129,18 @@ def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWord
     ids: dict[str, int] = {}
     links: dict[tuple[int, int], tuple[float, int | None]] = {}
     for row in rows:
-        pair = f"{row.left!r} and {row.right!r}"
         if not 0 <= row.weight <= 1:
             raise DataError(
-                f"the weight of {pair} is {row.weight}; a weight lies between 0 and 1",
+                f"the weight of {row.left!r} and {row.right!r} is {row.weight}; a weight lies between 0 and 1",
                 path=path,
                 line=row.line,
             )
         low, high = sorted(ids.setdefault(word, len(ids)) for word in (row.left, row.right))
         weight, line = links.setdefault((low, high), (row.weight, row.line))
         if weight != row.weight:
-            before = f" in line {line}" if line else ""
+            words, before = list(ids), f" in line {line}" if line else ""
             raise DataError(
-                f"{pair} are linked with weight {row.weight:g} here and {weight:g}{before}; keep "
+                f"{words[low]!r} and {words[high]!r} are linked with weight {row.weight:g} here and {weight:g}{before}; keep "
                 "one of the two",
                 path=path,
                 line=row.line,
