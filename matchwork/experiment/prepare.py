@@ -24,7 +24,6 @@ from matchwork.models.iasm.linked_words import LinkedWords, require_wordnet
 from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks
 from matchwork.text import Tokenizer, WordTokenizer
 from matchwork.train.samples import TrainingSet
-from matchwork.train.sampling import SAMPLERS
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,7 @@ class Prepared:
 
     def complete(self) -> None:
         """Do now what else the first seed would do: processes can then share it."""
-        config = self.recipe.train
-        SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
+        self.recipe.train.make_sampler(self.samples)  # searches for hard negatives
         self.dev_samples  # noqa: B018
 
     @property

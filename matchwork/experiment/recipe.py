@@ -26,9 +26,7 @@ from matchwork.experiment.text_sections import TextSection, VectorsSection, chec
 from matchwork.models import MODELS, MatchModel, ModelConfig, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
-from matchwork.train.losses import require_class_loss
-from matchwork.train.sampling import require_apart
-from matchwork.train.stage_settings import stage_configs
+from matchwork.train.stages.settings import stage_configs
 from matchwork.types import Task
 
 SECTIONS = ("data", "text", "vectors", "links", "model", "stage", "train", "run", "paper", "also")
@@ -161,7 +159,6 @@ def make_recipe(
         stages=stage_configs(model, tables.get("stage", {}), at("stage")),
     )
     _check_names(recipe, where)
-    require_class_loss(recipe.train, recipe.model.num_classes, f"{at('train')}: ")
     check_vectors(recipe.vectors, recipe.text, where, data_root)
     _check_rates(recipe, where)
     _check_reading(recipe, where)
@@ -191,8 +188,8 @@ def _check_rates(recipe: Recipe, where: str) -> None:
 def _check_reading(recipe: Recipe, where: str) -> None:
     """What a model does with its texts decides how they may be framed and compared."""
     model = MODELS[recipe.model_name].model
-    apart = issubclass(model, MatchModel) and not recipe.vectors.joint
-    require_apart(recipe.train, apart, f"{where}: train.")
+    bi_encoded = issubclass(model, MatchModel) and not recipe.vectors.joint
+    recipe.train.check_model(recipe.model.num_classes, bi_encoded, f"{where}: train.")
     if not model.matches_tokens and recipe.vectors.frame == "token":
         raise ConfigError(
             f'{where}: vectors.frame = "token" makes [CLS] a token that is matched like others, '

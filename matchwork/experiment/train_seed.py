@@ -18,7 +18,7 @@ from matchwork.matcher.matcher import Matcher
 from matchwork.rank.fusion import fuse
 from matchwork.train.api import TrainingData, train
 from matchwork.train.result import TrainObserver
-from matchwork.train.stage_file import stage_cache
+from matchwork.train.stages.files import stage_cache
 from matchwork.train.state import drop_checkpoint
 from matchwork.types import Run
 
@@ -54,9 +54,9 @@ def train_seed(
         dev=trained.best_value,
         history=trained.history,
         dev_loss=trained.dev_loss,
-        stages=[stage.to_json() for stage in trained.stages],
-        cut_texts=trained.cut_texts,
-        cut_tokens=trained.cut_tokens,
+        stages=[stage.to_dict() for stage in trained.stages],
+        cut_texts=trained.truncation.texts,
+        cut_tokens=trained.truncation.tokens,
     )
     folder.mkdir(parents=True, exist_ok=True)
     for name, condition in prepared.conditions.items():

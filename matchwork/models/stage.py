@@ -28,7 +28,7 @@ class StageConfig:
         halve_every: Epochs after which the learning rate is halved, repeatedly; None: never.
     """
 
-    optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     clip_norm: float | None = None

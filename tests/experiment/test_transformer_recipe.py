@@ -66,7 +66,7 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("vectors.joint=true train.negatives=in-batch", r"reads both at once; use \"labelled\" or"),
+        ("vectors.joint=true train.negatives=in-batch", r"but this model cross-encodes pairs; use"),
         ("vectors.joint=true vectors.frame=token", r"joint = true has one \[CLS\] for both texts"),
         ("text.stem=english", r"tiny\.toml: section \[text\]: stem = 'english' is for words"),
         ("text.bigrams=true", r"section \[text\]: bigrams = True is for words; a transformer"),
