@@ -131,7 +131,8 @@ def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWord
     for row in rows:
         if not 0 <= row.weight <= 1:
             raise DataError(
-                f"the weight of {row.left!r} and {row.right!r} is {row.weight}; a weight lies between 0 and 1",
+                f"the weight of {row.left!r} and {row.right!r} is {row.weight}; "
+                "a weight lies between 0 and 1",
                 path=path,
                 line=row.line,
             )
@@ -140,8 +141,8 @@ def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWord
         if weight != row.weight:
             words, before = list(ids), f" in line {line}" if line else ""
             raise DataError(
-                f"{words[low]!r} and {words[high]!r} are linked with weight {row.weight:g} here and {weight:g}{before}; keep "
-                "one of the two",
+                f"{words[low]!r} and {words[high]!r} are linked with weight {row.weight:g} here "
+                f"and {weight:g}{before}; keep one of the two",
                 path=path,
                 line=row.line,
             )
