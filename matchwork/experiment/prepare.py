@@ -15,9 +15,9 @@ from matchwork.data.partition import share_of
 from matchwork.encode import Encoder
 from matchwork.evaluate import REGRESSION, class_measures, task_of
 from matchwork.experiment.condition import Condition
-from matchwork.experiment.data_sections import MAIN, DataSection
 from matchwork.experiment.encoders import make_encoder
-from matchwork.experiment.recipe import Recipe, check_measures
+from matchwork.experiment.recipe import Recipe
+from matchwork.experiment.recipe.data import MAIN, DataSection, check_measures
 from matchwork.matcher.matcher import Matcher, length_limits
 from matchwork.models import MODELS
 from matchwork.models.iasm.linked_words import LinkedWords, require_wordnet
@@ -115,7 +115,8 @@ def prepare(recipe: Recipe, data_root: str | None = None, like: Prepared | None 
     else:
         conditions, like = _conditions(recipe, data_root), None
     dataset = conditions[MAIN].dataset
-    check_measures(recipe, dataset.task, f"recipe {recipe.name}")
+    where = f"recipe {recipe.name}"
+    check_measures(recipe.conditions, recipe.train.dev_measure, dataset.task, where)
     for split in (split for one in conditions.values() for split in one.dataset.splits.values()):
         check_classes(split, dataset.task, recipe.model.num_classes, recipe.model_name)
     if like is not None and _text_settings(like.recipe) == _text_settings(recipe):
@@ -139,7 +140,7 @@ def _data_settings(recipe: Recipe) -> str:
 
 def _text_settings(recipe: Recipe) -> str:
     """All that decides, for the same data, how words become vectors."""
-    settings = recipe.to_json()
+    settings = recipe.to_dict()
     return dumps([settings.get(key) for key in ("text", "vectors", "links")])
 
 

@@ -8,11 +8,11 @@ import torch
 
 from matchwork.data import write_run
 from matchwork.evaluate.fusion import choose_weight
-from matchwork.experiment.card import model_card
 from matchwork.experiment.condition import Condition
+from matchwork.experiment.model_card import model_card
 from matchwork.experiment.observer import Observer
+from matchwork.experiment.outcome import ConditionOutcome, SeedOutcome
 from matchwork.experiment.prepare import Prepared
-from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.files import write_json
 from matchwork.matcher.matcher import Matcher
 from matchwork.rank.fusion import fuse
@@ -66,7 +66,7 @@ def train_seed(
         outcome.conditions[name] = _measure(condition, matcher, folder, observer, known)
     outcome.seconds = trained.seconds + time.monotonic() - began
     matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
-    write_json(folder / OUTCOME, outcome.to_json())
+    write_json(folder / OUTCOME, outcome.to_dict())
     drop_checkpoint(folder / "training")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import later, require_at_least, require_positive
+from matchwork.config import require_at_least, require_positive
 from matchwork.text import TokenTable
 from matchwork.types import Side
 
@@ -35,7 +35,7 @@ class StageConfig:
     batch_size: int = 32
     max_epochs: int = 10
     patience: int | None = None
-    halve_every: int | None = later(None)
+    halve_every: int | None = None
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "batch_size", "max_epochs", "patience", "halve_every")

@@ -6,7 +6,6 @@ from functools import cache, partial
 from inspect import Parameter, signature
 from typing import Any, Literal
 
-from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.evaluate import canonical
 from matchwork.train.losses import LOSSES, Loss
@@ -52,23 +51,23 @@ class TrainConfig:
 
     loss: str = "cross-entropy"
     margin: float = 1.0
-    temperature: float = later(1.0)
+    temperature: float = 1.0
     negatives: str = "labelled"
     num_negatives: int = 4
     hard_depth: int = 50
     optimizer: str = "adam"
     learning_rate: float = 1e-3
-    encoder_learning_rate: float | None = later(None)
-    schedule: str = later("constant")
-    warmup: float = later(0.0)
-    halve_every: int = later(10)
+    encoder_learning_rate: float | None = None
+    schedule: str = "constant"
+    warmup: float = 0.0
+    halve_every: int = 10
     weight_decay: float = 0.0
     clip_norm: float | None = None
     batch_size: int = 32
     max_epochs: int = 10
     patience: int | None = None
     dev_measure: str = "RR"
-    dev_loss_every: int = later(0)
+    dev_loss_every: int = 0
     precision: Literal["32", "64", "16-mixed", "bf16-mixed"] = "32"
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     devices: int = 1
@@ -128,7 +127,7 @@ class TrainConfig:
             raise ConfigError(
                 f'{where}negatives = "{self.negatives}" needs texts that are encoded separately, '
                 'but this model cross-encodes pairs; use "labelled" or "own", another model, or '
-                "vectors.joint = false"
+                "vectors.cross_encode = false"
             )
 
     def _check_ranges(self) -> None:
