@@ -31,7 +31,8 @@ from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.hcan.config import PRESETS, HCANConfig
 from matchwork.models.hcan.feature_means import FeatureMeans
 from matchwork.models.hcan.levels import Levels
-from matchwork.models.hcan.relevance import PhraseWeights, Relevance, relevance
+from matchwork.models.hcan.phrase_weights import PhraseWeights
+from matchwork.models.hcan.relevance import Relevance, relevance
 from matchwork.models.hcan.semantic import CoAttention, SemanticMatching
 from matchwork.text import PairBatch, TokenTable
 
