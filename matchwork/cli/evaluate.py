@@ -95,8 +95,8 @@ def evaluate(
         columns=read_columns(columns),
         options=data_options(option),
     )
-    answer = measure(matcher, question, weight, precision)
-    show.cuts(answer.matcher)
+    with show.cuts():
+        answer = measure(matcher, question, weight, precision)
     if run_out is not None:
         write_run(run_out, answer.run, tag=list(answer.runs)[-1].replace(" ", ""))
     if report is not None:

@@ -26,7 +26,9 @@ class Limits(NamedTuple):
 
 def limit(matcher: Matcher) -> int | None:
     """Most pieces, special ones included, that are read at once; None: any number."""
-    room = matcher.max_document_length if bi_encoded(matcher.model) else matcher.pair_room
+    room = (
+        matcher.max_document_length if bi_encoded(matcher.model) else matcher.reader.max_pair_tokens
+    )
     most = None if room is None else room + num_special(matcher)
     return smallest(most, _most_positions(matcher))
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
-from matchwork.matcher.pair_rows import Truncation
+from matchwork.matcher.truncation import Truncation
 from matchwork.rank import BM25
 from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.rank.relevance import relevance
@@ -112,8 +112,8 @@ class Served:
             if not wanted():
                 raise Abandoned
 
-        rows = matcher.rows(_joined(requests))
-        scores = _finite(matcher.score_rows(rows, stop_if_abandoned))
+        rows = matcher.reader.read(_joined(requests))
+        scores = _finite(matcher.score_tokens(rows, stop_if_abandoned))
         return [
             Scored(scores[part], rows.take(part).num_tokens, rows.take(part).truncation)
             for part in _split(np.arange(len(rows)), requests)

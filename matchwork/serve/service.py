@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from matchwork.explain import Explanation
-from matchwork.matcher.pair_rows import Truncation
+from matchwork.matcher.truncation import Truncation
 from matchwork.ordering import order
 from matchwork.registry import did_you_mean
 from matchwork.serve.batching import Batcher
