@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from matchwork.matcher import Matcher
-from matchwork.train import LOSSES, SAMPLERS, TrainConfig, TrainingSet
+from matchwork.train import TrainConfig, TrainingSet
 from matchwork.train.loader import EpochLoader, TrainBatch
 
 
@@ -29,13 +29,12 @@ def epoch(matcher: Matcher, samples: TrainingSet, settings: TrainConfig) -> Epoc
     """Train one epoch and say where the time went."""
     loader = EpochLoader(
         samples,
-        SAMPLERS[settings.negatives](samples, settings),
+        settings.make_sampler(samples),
         batch_size=settings.batch_size,
         seed=0,
-        in_batch=False,
         position=lambda: (0, 0),
     )
-    loss = LOSSES[settings.loss](settings)
+    loss = settings.make_loss()
     trained = [p for p in matcher.model.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=settings.learning_rate)
 

@@ -26,7 +26,7 @@ def measure(run: Path) -> dict[str, Any]:
     }
     names = next(iter(seeds.values()))
     return {
-        "recipe_hash": recipe["hash"],
+        "settings": recipe["settings"],
         "mean": {name: fmean(figures[name] for figures in seeds.values()) for name in names},
         "seeds": seeds,
     }

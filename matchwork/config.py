@@ -1,7 +1,7 @@
 """Settings as dataclasses: one definition for constructor, recipe, JSON and docs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, fields
 from math import isfinite
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -9,16 +9,6 @@ from matchwork.errors import ConfigError
 from matchwork.registry import did_you_mean
 
 T = TypeVar("T")
-_LATER = "later"
-
-
-def later(default: T) -> T:
-    """The default of a key that came after settings had been written and hashed.
-
-    `to_table` leaves it out while it has this value, so what was written before stays the same.
-    """
-    value: T = field(default=default, metadata={_LATER: True})
-    return value
 
 
 def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
@@ -64,13 +54,7 @@ def _spelled(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_table(settings: object) -> dict[str, Any]:
     """Return settings as plain JSON values, from which `build` makes them again."""
-    left_out = {
-        each.name
-        for each in fields(settings)  # type: ignore[arg-type]
-        if each.metadata.get(_LATER) and getattr(settings, each.name) == each.default
-    }
     return {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in asdict(settings).items()  # type: ignore[call-overload]
-        if key not in left_out
     }

@@ -46,10 +46,14 @@ class Registry(Generic[T]):
 
         return enter
 
-    def __getitem__(self, name: str) -> T:
+    def check(self, name: str) -> None:
+        """Raise an `UnknownNameError` unless there is an entry of this name."""
         if name not in self:
             hint = did_you_mean(name, self._entries)
             raise UnknownNameError(f"no {self.kind} named {name!r}; {hint}")
+
+    def __getitem__(self, name: str) -> T:
+        self.check(name)
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:

@@ -19,21 +19,20 @@ from matchwork.cli.options import (
 from matchwork.cli.options import columns as read_columns
 from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
-from matchwork.report.numbers import Meter
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from matchwork.explain import Explanation
-    from matchwork.explain.explanation import Side
+    from matchwork.types import Side
 
+SIDES: tuple["Side", "Side"] = ("query", "document")
 EXAMPLES = examples(
     "matchwork explain MATCHER --query 'who wrote hamlet' --document 'a play by shakespeare'",
     "matchwork explain MATCHER --query TEXT --document TEXT --out why.html --out why.png",
     "matchwork explain MATCHER --faithfulness wikiqa --pairs 200 --write",
     "matchwork explain --schema > explanation.schema.json",
 )
-_PHRASES = 5  # most phrases printed of each level
 
 
 def _print_schema(wanted: bool) -> None:
@@ -115,128 +114,41 @@ def explain(
         for path in out or []:
             save(explanation, path)
     if json:
-        show.as_json(explanation.to_json())
+        show.as_json(explanation.to_dict())
         return
-    _print(explanation, top_k)
+    print_explanation(explanation, top_k)
     for path in out or []:
         show.line(f"written  {path}")
 
 
-def _print(explanation: "Explanation", top_k: int) -> None:
-    chance = explanation.probability
-    show.line(
-        f"{explanation.model}: score {explanation.score:.4f}"
-        + ("" if chance is None else f", probability of a match {chance:.2f}"),
-        "bold",
-    )
-    for side in ("query", "document"):
+def print_explanation(explanation: "Explanation", top_k: int) -> None:
+    """Print both texts and the tables of every view, `top_k` rows of each."""
+    from matchwork.explain.view import views
+
+    show.line(explanation.headline, "bold")
+    for side in SIDES:
         show.out().print(_marked(explanation, side))
-    if not explanation.tables or not explanation.table().size:
-        if not explanation.weights:
-            show.line("The model gives no table of word pairs for these texts.")
-        _print_words(explanation, top_k)
-        return
-    _print_shares(explanation)
-    if not _print_phrases(explanation, top_k) and not _print_answers(explanation):
-        _print_pairs(explanation, top_k)
-    _print_layers(explanation)
-    _print_paths(explanation)
-    _print_words(explanation, top_k)
-
-
-def _print_shares(explanation: "Explanation") -> None:
-    """What relevance and semantics made of the score, where the model has both."""
-    if explanation.shares is not None:
-        rows: list[list[show.Cell]] = [list(row) for row in explanation.shares.rows()]
-        show.table(["features", "score"], rows, title="Relevance or semantics")
-        show.line(explanation.shares.in_words())
-
-
-def _print_phrases(explanation: "Explanation", top_k: int) -> bool:
-    """The strongest phrase matches of each level; False where the model matches no phrases."""
-    from matchwork.explain.phrases import HEADER, phrase_matches
-
-    levels = phrase_matches(explanation)
-    for level in levels:
-        rows: list[list[show.Cell]] = [list(row) for row in level.rows(min(top_k, _PHRASES))]
-        left = len(level.matches) - len(rows)
-        note = f"{left} more, see --json or --out" if left else ""
-        show.table(HEADER, rows, title=level.title, note=note)
-    return bool(levels)
-
-
-def _print_answers(explanation: "Explanation") -> bool:
-    """Which document word answered each query word; False where the model aligns none."""
-    from matchwork.explain import evidence_title
-    from matchwork.explain.answers import ALIGNMENT, answers
-
-    rows: list[list[show.Cell]] = [list(pair) for pair in answers(explanation)]
-    if rows:
-        show.table(["query", "document", "cosine"], rows, title=evidence_title(ALIGNMENT))
-    return bool(rows)
-
-
-def _print_pairs(explanation: "Explanation", top_k: int) -> None:
-    from matchwork.explain import evidence_title
-
-    pairs = explanation.strongest(top_k=top_k)
-    largest = max(abs(pair.value) for pair in pairs) or 1.0
-    rows: list[list[show.Cell]] = [
-        [p.query, p.document, p.value, Meter(p.value / largest)] for p in pairs
-    ]
-    title = evidence_title(next(iter(explanation.tables)))
-    show.table(["query", "document", "value", ""], rows, title=title)
-
-
-def _print_layers(explanation: "Explanation") -> None:
-    """How the matrix changes from layer to layer, where there are layers."""
-    from matchwork.explain import layer_summaries, layer_title
-
-    rows: list[list[show.Cell]] = [
-        [layer_title(name), mean, spread, f"{query} – {document}", value]
-        for name, mean, spread, (query, document, value) in layer_summaries(explanation)
-    ]
-    if rows:
-        header = ["layer", "mean", "spread", "strongest pair", "value"]
-        show.table(header, rows, title="How word matching changes from layer to layer")
-
-
-def _print_paths(explanation: "Explanation") -> None:
-    """The words that the matching path aligns, where the model walks along one."""
-    from matchwork.explain import matching_paths
-
-    for path in matching_paths(explanation):
-        rows: list[list[show.Cell]] = [list(pair) for pair in path.aligned(explanation)]
-        if rows:
-            show.table(["query", "document", "interaction"], rows, title=path.title)
-        else:
-            show.line(f"{path.title}: no step crosses a pair of words diagonally")
-
-
-def _print_words(explanation: "Explanation", top_k: int) -> None:
-    """What each word added and what all add up to, where the model tells."""
-    from matchwork.explain import contributions, evidence_title, sum_line
-
-    for side in contributions(explanation):
-        rows: list[list[show.Cell]] = [[label, *values] for label, values in side.rows(top_k)]
-        title = evidence_title(f"{side.side}_{side.kinds[0]}")
-        show.table([side.side, *side.kinds], rows, title=title)
-    if line := sum_line(explanation):
-        show.line(line)
+    if not explanation.weights and (not explanation.tables or not explanation.table().size):
+        show.line("The model gives no table of word pairs for these texts.")
+    for _, view in views():
+        for table in view.tables(explanation, top_k):
+            title = table.caption or view.title
+            show.table(table.header, table.rows, title=title, note=table.note)
+        for note in view.notes(explanation):
+            show.line(note)
 
 
 def _marked(explanation: "Explanation", side: "Side") -> "Text":
-    """A text whose words are the brighter the more they count."""
+    """Return a text whose words are brighter the more they count."""
     from rich.text import Text
 
     from matchwork.report.highlight import segments
 
-    text = explanation.query if side == "query" else explanation.document
-    found = explanation.word_values(side)
+    text, titled = explanation.text(side), explanation.word_values(side)
     marked = Text(f"{side:<9}", style="dim")
-    if found is None or not text:
+    if titled is None or not text:
         return marked.append(text or "(empty)", style="not dim")
-    parts = segments(text, explanation.tokens(side), found[1])
+    parts = segments(text, explanation.tokens(side), titled[1])
     largest = max((abs(part.value) for part in parts if part.value is not None), default=0.0) or 1.0
     for part in parts:
         share = 0.0 if part.value is None else part.value / largest

@@ -64,7 +64,7 @@ def run_trial(matcher: str, trial: Trial, results: Path | None, json: bool) -> N
         record: dict[str, Any] = {
             "dataset": dataset.name,
             "split": trial.split,
-            **found.to_json(),
+            **found.to_dict(),
             "commit": code,
             "hardware": hardware(),
             "versions": versions(),

@@ -106,8 +106,8 @@ def sweep(
 
 def _draw(path: Path, json: bool) -> None:
     with show.working("drawing"):
-        from matchwork.experiment.sweep_charts import draw_sweep
-        from matchwork.experiment.sweep_result import read_sweep_result
+        from matchwork.experiment.sweep.charts import draw_sweep
+        from matchwork.experiment.sweep.result import read_sweep_result
 
         drawn = draw_sweep(path)
         result = read_sweep_result(path)
@@ -119,7 +119,7 @@ def _draw(path: Path, json: bool) -> None:
 
 
 def _print(result: Mapping[str, Any]) -> None:
-    from matchwork.experiment.sweep_result import missing_lines, sweep_table
+    from matchwork.experiment.sweep.result import missing_lines, sweep_table
 
     table = sweep_table(result)
     show.table(table.header, table.rows, title=f"sweep {result['sweep']}", note=table.caption)

@@ -19,6 +19,7 @@ EXAMPLES = examples(
     "matchwork train recipes/wikiqa/iasm-dynamic.toml --resume",
     "matchwork train recipes/wikiqa/iasm-dynamic.toml --jobs 5",
     "matchwork train recipes/wikiqa/iasm-*.toml --jobs 4 --resume",
+    "matchwork train recipes/wikiqa/iasm-static.toml --show",
 )
 
 
@@ -57,6 +58,10 @@ def train(
             show_default="results; none when --set, --devices or --seeds changed the recipe",
         ),
     ] = None,
+    resolved: Annotated[
+        bool,
+        typer.Option("--show", help="Print every setting of the recipe; nothing is trained."),
+    ] = False,
     data_root: DataRoot = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -68,6 +73,9 @@ def train(
         from matchwork.experiment import load_recipe, run_recipe
 
         plans = [load_recipe(recipe, overrides, data_root) for recipe in recipes]
+    if resolved:
+        _print_settings(plans, json)
+        return
     kept = results or (None if overrides else Path("results"))
     options: dict[str, Any] = {
         "data_root": data_root,
@@ -87,6 +95,17 @@ def train(
     else:
         _print_result(result)
         _print_places(plan, place, kept)
+
+
+def _print_settings(plans: Sequence["Recipe"], json: bool) -> None:
+    """Print the settings of recipes as TOML or JSON, bases and defaults filled in."""
+    from matchwork.experiment.recipe.files import to_toml
+
+    if json:
+        show.as_json(plans[0].to_dict() if len(plans) == 1 else [one.to_dict() for one in plans])
+        return
+    for plan in plans:
+        show.line(f"# {plan.name}\n{to_toml(plan.to_dict())}")
 
 
 def _train_several(

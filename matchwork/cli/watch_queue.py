@@ -7,8 +7,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from matchwork.cli import show
 from matchwork.cli.progress import say_how_to_go_on
+from matchwork.experiment.outcome import SeedOutcome
 from matchwork.experiment.queue import QueueObserver
-from matchwork.experiment.seed import SeedOutcome
 
 
 class QueueWatcher(QueueObserver):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.demo.lcs_figures import LCSFigures, LCSGrid
-from matchwork.explain.heat_maps import FORWARD
+from matchwork.explain.views.tables import FORWARD
 from matchwork.report.page import Figure, Heading, Paragraph, Section, Table, write_report
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Word vectors learnt from the corpus at hand, for when there is no vector file.
+"""Word vectors learnt from a corpus.
 
 Positive pointwise mutual information of words within a window, factorised by a truncated
 singular value decomposition (Levy and Goldberg, Neural Word Embedding as Implicit Matrix
@@ -7,7 +7,7 @@ Factorization, NeurIPS 2014): seconds on a corpus of a few million words.
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # linear algebra loads when vectors are learnt, which is rare
+import scipy  # linear algebra loads on first use
 from scipy import sparse
 
 from matchwork.text import TokenTable
@@ -23,10 +23,19 @@ def learn_vectors(
     smoothing: float = 0.75,
     seed: int = 0,
 ) -> npt.NDArray[np.float32]:
-    """A vector of length about one per word id, shape (vocab_size, dim).
+    """Learn a vector of unit length per word; words that never occur get zeros.
 
-    `shift` is the number of negative samples the factorisation imitates; `smoothing` damps
-    frequent contexts. Words that never occur get zero vectors.
+    Args:
+        table: The corpus.
+        vocab_size: Number of known words; larger ids are ignored.
+        dim: Width of the vectors.
+        window: Greatest distance of words that count as neighbours.
+        shift: Number of negative samples that the factorisation imitates.
+        smoothing: Exponent of context frequencies; below 1 it damps frequent contexts.
+        seed: Seed of the decomposition.
+
+    Returns:
+        Array, shape (vocab_size, dim).
     """
     counts = _cooccurrences(table, vocab_size, window)
     total = counts.sum()

@@ -12,7 +12,7 @@ from matchwork.encode.word_vectors import WordVectors
 from matchwork.errors import ConfigError
 from matchwork.text import PAD, UNKNOWN, Sequences, Vocabulary, word_hash
 
-CONSTANT_UNKNOWN = 1e-5  # the value IASM's released code gives every unknown word
+CONSTANT_UNKNOWN = 1e-5  # what IASM's released code fills the vectors of unknown words with
 # Constants of the splitmix64 generator, as signed 64-bit numbers.
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
@@ -20,10 +20,17 @@ _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 
 
 def hashed_vectors(hashes: Tensor, dim: int) -> Tensor:
-    """A pseudo-random vector per hash, uniform in +-sqrt(3 / dim): same word, same vector.
+    """Return a pseudo-random vector per hash, uniform in +-sqrt(3 / dim).
 
-    Entry j is draw number j of a splitmix64 stream that starts at the hash, so that nothing
-    is stored and any device computes the same bits. Shape (n,) -> (n, dim), float32.
+    Entry j is draw j of a splitmix64 stream seeded with the hash: nothing is stored, and every
+    device computes the same bits.
+
+    Args:
+        hashes: Word hashes, int64, shape (n,).
+        dim: Width of the vectors.
+
+    Returns:
+        Float32 tensor, shape (n, dim).
     """
     steps = torch.arange(1, dim + 1, device=hashes.device)
     state = hashes.unsqueeze(-1) * _MIX_1 + steps * _GOLDEN
@@ -35,16 +42,20 @@ def hashed_vectors(hashes: Tensor, dim: int) -> Tensor:
 
 
 def _shift(state: Tensor, bits: int) -> Tensor:
-    """Shift right, filling with zeros (torch fills with the sign)."""
+    """Shift right, filling with zeros; torch fills with the sign."""
     return (state >> bits) & ((1 << (64 - bits)) - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordEmbeddingConfig:
-    """Size of the table, whether training moves it, and what unknown words look like.
+    """Settings of an embedding table.
 
-    `unknown`: "hash" gives every unknown word a vector of its own, "const" one shared
-    constant vector (IASM's released code).
+    Args:
+        vocab_size: Number of known words.
+        dim: Width of the vectors.
+        trainable: Whether training changes the table.
+        unknown: "hash" gives every unknown word a vector of its own, "const" all the same
+            constant vector (IASM's released code).
     """
 
     vocab_size: int
@@ -62,7 +73,12 @@ class WordEmbeddingConfig:
 
 @ENCODERS.register("word-embedding")
 class WordEmbedding(Encoder):
-    """Look up a vector per word; training moves the table only when told to."""
+    """An embedding table of words.
+
+    Args:
+        config: The settings.
+        table: The vectors, shape (vocab_size, dim); hashed vectors if left out.
+    """
 
     Config: ClassVar[type[WordEmbeddingConfig]] = WordEmbeddingConfig
     kind: ClassVar[str] = "word-embedding"
@@ -95,7 +111,15 @@ class WordEmbedding(Encoder):
         trainable: bool = False,
         unknown: Literal["hash", "const"] = "hash",
     ) -> "WordEmbedding":
-        """Pre-trained vectors where the file has the word, the unknown-word rule elsewhere."""
+        """Build a table from pre-trained vectors; words without one are treated as unknown.
+
+        Args:
+            vocabulary: The known words.
+            vectors: Pre-trained vectors; without them all vectors are hashed.
+            dim: Width of the vectors, if there are no pre-trained ones.
+            trainable: Whether training changes the table.
+            unknown: Vectors of unknown words, see `WordEmbeddingConfig`.
+        """
         dim = vectors.dim if vectors is not None else dim
         config = WordEmbeddingConfig(
             vocab_size=len(vocabulary), dim=dim, trainable=trainable, unknown=unknown
@@ -118,11 +142,11 @@ class WordEmbedding(Encoder):
         return self.config.dim
 
     def frozen_names(self) -> set[str]:
-        """The table, unless training moves it."""
+        """Return the table's key, unless it is trainable."""
         return set() if self.config.trainable else {"table"}
 
     def forward(self, sequences: Sequences) -> Encoded:
-        """One vector per word; ids past the table are unknown words (see `Vocabulary`)."""
+        """Look up a vector per word; ids past the table are unknown words (see `Vocabulary`)."""
         ids = sequences.ids.masked_fill(~sequences.mask, PAD)  # padding may hold anything
         unknown = ids >= self.config.vocab_size
         vectors = nn.functional.embedding(ids.masked_fill(unknown, UNKNOWN), self.table)

@@ -18,7 +18,13 @@ _CHUNK = 20_000  # lines parsed at a time
 
 
 class WordVectors:
-    """Words and one vector each; row i of `matrix` belongs to `words[i]`."""
+    """Words with one vector each.
+
+    Args:
+        words: The words; of equal ones the first counts.
+        matrix: The vectors, shape (words, dim).
+        path: The file they come from, for messages.
+    """
 
     def __init__(
         self,
@@ -36,7 +42,7 @@ class WordVectors:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Word -> row; the first of equal words counts."""
+        """Rows by word; the first of equal words counts."""
         rows: dict[str, int] = {}
         for row, word in enumerate(self.words):
             rows.setdefault(word, row)
@@ -57,10 +63,15 @@ class WordVectors:
     def load(
         cls, path: str | Path, words: str | Path | None = None, dim: int | None = None
     ) -> "WordVectors":
-        """Read any of the common formats, recognised by suffix and first bytes.
+        """Read a file of word vectors; its format is recognised by suffix and first line.
 
-        `.npz` needs `words`, a file with one word a line; found by itself when it is the only
-        `.txt` beside the archive. `dim`, when given, must be the width found.
+        Args:
+            path: GloVe or word2vec text, word2vec binary (`.bin`), either also gzipped, or `.npz`.
+            words: For `.npz`, a file with one word per line; default: the only `.txt` beside it.
+            dim: The expected width of the vectors.
+
+        Raises:
+            DataError: If the file is missing, damaged or has another width.
         """
         path = Path(path)
         if not path.is_file():
@@ -84,14 +95,14 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _words_beside(path: Path) -> Path:
-    found = sorted(path.parent.glob("*.txt"))
-    if len(found) != 1:
+    files = sorted(path.parent.glob("*.txt"))
+    if len(files) != 1:
         raise DataError(
-            f"an .npz of vectors needs its word list; found {len(found)} .txt files beside it, "
+            f"an .npz of vectors needs its word list; found {len(files)} .txt files beside it, "
             "name one with `words`",
             path=path,
         )
-    return found[0]
+    return files[0]
 
 
 def _load_npz(path: Path, words_path: Path) -> WordVectors:
@@ -146,14 +157,14 @@ def _load_text(path: Path) -> WordVectors:
                 dim = len(head) - 1
             if dim < 1:
                 raise DataError("no numbers after the first word", path=path, line=first_line)
-        pieces = [line.rsplit(" ", dim) for line in lines]
-        for line, piece in enumerate(pieces, start=first_line):
-            _check_line(piece, dim, path, line)
-        words += [piece[0] for piece in pieces]
+        entries = [line.rsplit(" ", dim) for line in lines]
+        for line, entry in enumerate(entries, start=first_line):
+            _check_line(entry, dim, path, line)
+        words += [entry[0] for entry in entries]
         try:
-            parts.append(np.array([piece[1:] for piece in pieces], dtype=np.float32))
+            parts.append(np.array([entry[1:] for entry in entries], dtype=np.float32))
         except ValueError as error:
-            raise _not_a_number(pieces, path, first_line) from error
+            raise _not_a_number(entries, path, first_line) from error
     if dim is None:
         raise DataError("the file is empty", path=path)
     if promised is not None and promised != len(words):
@@ -161,21 +172,21 @@ def _load_text(path: Path) -> WordVectors:
     return WordVectors(words, np.concatenate(parts).reshape(-1, dim), path)
 
 
-def _check_line(piece: list[str], dim: int, path: Path, line: int) -> None:
-    """A word may hold spaces (GloVe's ". . ."), but one that ends in a number is a wide vector."""
-    found = len(piece) - 1
-    if found == dim:
-        found += sum(map(_is_number, piece[0].split(" ")[1:]))
-    if found != dim:
-        raise DataError(f"vector is {found} wide, expected {dim}", path=path, line=line)
+def _check_line(entry: list[str], dim: int, path: Path, line: int) -> None:
+    """Check a vector's width; a word may contain spaces (GloVe's ". . .") but no numbers."""
+    width = len(entry) - 1
+    if width == dim:
+        width += sum(map(_is_number, entry[0].split(" ")[1:]))
+    if width != dim:
+        raise DataError(f"vector is {width} wide, expected {dim}", path=path, line=line)
 
 
-def _not_a_number(pieces: list[list[str]], path: Path, first_line: int) -> DataError:
-    for line, piece in enumerate(pieces, start=first_line):
-        for text in piece[1:]:
+def _not_a_number(entries: list[list[str]], path: Path, first_line: int) -> DataError:
+    for line, entry in enumerate(entries, start=first_line):
+        for text in entry[1:]:
             if not _is_number(text):
                 return DataError(f"{text!r} is not a number", path=path, line=line)
-    return DataError("a vector holds something that is not a number", path=path)
+    return DataError("a vector contains something that is not a number", path=path)
 
 
 def _is_number(text: str) -> bool:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from matchwork.experiment.several import run_recipes as run_recipes
     from matchwork.experiment.sweep import Sweep as Sweep
     from matchwork.experiment.sweep import load_sweep as load_sweep
-    from matchwork.experiment.sweep_charts import draw_sweep as draw_sweep
+    from matchwork.experiment.sweep.charts import draw_sweep as draw_sweep
     from matchwork.experiment.sweep_run import run_sweep as run_sweep
 
 _HOMES = {
     "Observer": "matchwork.experiment.observer",
     "Recipe": "matchwork.experiment.recipe",
     "Sweep": "matchwork.experiment.sweep",
-    "draw_sweep": "matchwork.experiment.sweep_charts",
+    "draw_sweep": "matchwork.experiment.sweep.charts",
     "load_recipe": "matchwork.experiment.recipe",
     "load_results": "matchwork.experiment.results",
     "load_sweep": "matchwork.experiment.sweep",
@@ -32,18 +32,5 @@ _HOMES = {
     "run_sweep": "matchwork.experiment.sweep_run",
     "write_results_page": "matchwork.experiment.results",
 }
-__all__ = [
-    "Observer",
-    "Recipe",
-    "Sweep",
-    "draw_sweep",
-    "load_recipe",
-    "load_results",
-    "load_sweep",
-    "results_table",
-    "run_recipe",
-    "run_recipes",
-    "run_sweep",
-    "write_results_page",
-]
+__all__ = list(_HOMES)
 __getattr__ = lazy_names(__name__, _HOMES)

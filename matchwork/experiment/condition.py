@@ -12,7 +12,7 @@ from matchwork.data import Dataset, Split
 from matchwork.data.partition import share_of
 from matchwork.errors import ConfigError
 from matchwork.evaluate import Evaluation
-from matchwork.experiment.data_sections import MAIN, ConditionSection
+from matchwork.experiment.recipe.data import MAIN, ConditionSection
 from matchwork.matcher.measured import MeasuredSplit
 from matchwork.rank.rm3 import RM3, rm3_run
 from matchwork.types import Run
@@ -111,7 +111,7 @@ class Condition:
             dev, test = line(dev), line(test)
         return Baseline(dev, test, self.test.evaluate(test, calibration))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What is ranked: `depth` is None where the data set names the candidates itself."""
         return {
             "split": self.section.data.test,

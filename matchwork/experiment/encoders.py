@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from matchwork.data import Dataset
 from matchwork.encode import Encoder, WordEmbedding, WordVectors, learn_vectors, load_transformer
-from matchwork.experiment.data_sections import MAIN
 from matchwork.experiment.recipe import Recipe
-from matchwork.experiment.vector_files import find_transformer, find_vectors
+from matchwork.experiment.recipe.data import MAIN
+from matchwork.experiment.recipe.vector_files import find_transformer, find_vectors
 from matchwork.text import Tokenizer, WordTokenizer
 
 
@@ -18,11 +18,11 @@ def make_encoder(
     if settings.source == "transformer":
         return load_transformer(
             find_transformer(settings.file, data_root),
-            unit="word" if settings.unit == "word" else "subword",
+            unit=settings.unit,
             layer=settings.layer,
             trainable=settings.trainable,
-            special_tokens=settings.frame,
-            cross_encode=settings.joint,
+            special_tokens=settings.special_tokens,
+            cross_encode=settings.cross_encode,
         )
     train_texts = datasets[MAIN][recipe.data.train].texts
     vectors = _read_vectors(recipe, data_root)
@@ -30,7 +30,7 @@ def make_encoder(
         train_texts,
         vector_words=_vector_words(vectors, recipe, datasets.values()),
         min_count=recipe.text.min_count,
-        config=recipe.text.tokenizer(),
+        config=recipe.text.tokenizer,
     )
     if settings.source == "corpus":
         corpus = tokenizer.encode(train_texts)
@@ -61,9 +61,9 @@ def _vector_words(
 ) -> list[str]:
     if vectors is None:
         return []
-    if recipe.vectors.keep == "all":
+    if recipe.vectors.vocabulary == "all":
         return vectors.words
     splits = [split for dataset in datasets for split in dataset.splits.values()]
     texts = [text for split in splits for text in split.texts]
-    used = WordTokenizer.fit(texts, config=recipe.text.tokenizer()).vocabulary
+    used = WordTokenizer.fit(texts, config=recipe.text.tokenizer).vocabulary
     return [word for word in vectors.words if word in used]

@@ -15,9 +15,9 @@ from matchwork.data.partition import share_of
 from matchwork.encode import Encoder
 from matchwork.evaluate import REGRESSION, class_measures, task_of
 from matchwork.experiment.condition import Condition
-from matchwork.experiment.data_sections import MAIN, DataSection
 from matchwork.experiment.encoders import make_encoder
-from matchwork.experiment.recipe import Recipe, check_measures
+from matchwork.experiment.recipe import Recipe
+from matchwork.experiment.recipe.data import MAIN, DataSection, check_measures
 from matchwork.matcher.matcher import Matcher
 from matchwork.matcher.parts import length_limits
 from matchwork.models import MODELS
@@ -26,7 +26,6 @@ from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks
 from matchwork.models.iasm.wordnet import require_wordnet
 from matchwork.text import Tokenizer, WordTokenizer
 from matchwork.train.samples import TrainingSet
-from matchwork.train.sampling import SAMPLERS
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,7 @@ class Prepared:
 
     def complete(self) -> None:
         """Do now what else the first seed would do: processes can then share it."""
-        config = self.recipe.train
-        SAMPLERS[config.negatives](self.samples, config)  # searches for hard negatives
+        self.recipe.train.make_sampler(self.samples)  # searches for hard negatives
         self.dev_samples  # noqa: B018
 
     @property
@@ -119,7 +117,8 @@ def prepare(recipe: Recipe, data_root: str | None = None, like: Prepared | None 
     else:
         conditions, like = _conditions(recipe, data_root), None
     dataset = conditions[MAIN].dataset
-    check_measures(recipe, dataset.task, f"recipe {recipe.name}")
+    where = f"recipe {recipe.name}"
+    check_measures(recipe.conditions, recipe.train.dev_measure, dataset.task, where)
     for split in (split for one in conditions.values() for split in one.dataset.splits.values()):
         check_classes(split, dataset.task, recipe.model.num_classes, recipe.model_name)
     if like is not None and _text_settings(like.recipe) == _text_settings(recipe):
@@ -143,7 +142,7 @@ def _data_settings(recipe: Recipe) -> str:
 
 def _text_settings(recipe: Recipe) -> str:
     """All that decides, for the same data, how words become vectors."""
-    settings = recipe.to_json()
+    settings = recipe.to_dict()
     return dumps([settings.get(key) for key in ("text", "vectors", "links")])
 
 

@@ -13,10 +13,10 @@ from matchwork.errors import MatchworkError
 from matchwork.experiment.environment import commit
 from matchwork.experiment.lanes import NotBegun, lanes
 from matchwork.experiment.observer import Observer
+from matchwork.experiment.outcome import SeedOutcome
 from matchwork.experiment.prepare import Prepared, prepare, shares_data
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.run import gather
-from matchwork.experiment.seed import SeedOutcome
 from matchwork.experiment.side_by_side import KILLED, pack
 from matchwork.experiment.train_seed import OUTCOME, train_seed
 from matchwork.files import read_json
@@ -196,7 +196,7 @@ class _Queue:
                     continue
                 future.result()
                 outcome = read_json(task.experiment.seed_folder(task.seed) / OUTCOME)
-                self._observer.seed(task.experiment.label, SeedOutcome.from_json(outcome))
+                self._observer.seed(task.experiment.label, SeedOutcome.from_dict(outcome))
                 task.left.remove(task.seed)
                 if not task.left:
                     self._finish(task.experiment, task.prepared)

@@ -8,10 +8,11 @@ from typing import Any
 from matchwork.errors import ConfigError
 from matchwork.experiment.environment import commit
 from matchwork.experiment.observer import Observer
+from matchwork.experiment.outcome import SeedOutcome
 from matchwork.experiment.prepare import Prepared, prepare
 from matchwork.experiment.recipe import Recipe
-from matchwork.experiment.results import make_result, write_result
-from matchwork.experiment.seed import SeedOutcome
+from matchwork.experiment.results import write_result
+from matchwork.experiment.results.result import make_result
 from matchwork.experiment.side_by_side import import_early, train_side_by_side
 from matchwork.experiment.train_seed import OUTCOME, train_seed
 from matchwork.files import read_json, write_json
@@ -66,7 +67,7 @@ def gather(
     `seconds` is what they took together, but for those trained `earlier`.
     """
     found = [read_json(out / f"seed-{seed}" / OUTCOME) for seed in prepared.recipe.run.seeds]
-    outcomes = [SeedOutcome.from_json(table) for table in found]
+    outcomes = [SeedOutcome.from_dict(table) for table in found]
     seconds += sum(outcome.seconds for outcome in outcomes if outcome.seed in earlier)
     baselines = {name: c.baselines for name, c in prepared.conditions.items()}
     result = make_result(prepared, baselines, outcomes, seconds, code)
@@ -78,13 +79,14 @@ def claim(out: Path, recipe: Recipe, resume: bool) -> None:
     """One folder, one recipe: never mix two, never overwrite by accident."""
     note = out / "recipe.json"
     if note.exists() and any(out.glob("seed-*")):  # else nothing was done that could be lost
-        if read_json(note)["hash"] != recipe.hash:
+        if changed := recipe.differences(read_json(note)["settings"]):
             raise ConfigError(
-                f"{out} holds a run of other settings; choose another --out or delete it"
+                f"{out} holds a run of other settings ({', '.join(changed)}); choose another "
+                "--out or delete it"
             )
         if not resume:
             raise ConfigError(
                 f"{out} already holds this run; continue it with --resume, choose another --out, "
                 "or delete it"
             )
-    write_json(note, {"name": recipe.name, "hash": recipe.hash, "recipe": recipe.to_json()})
+    write_json(note, {"name": recipe.name, "settings": recipe.to_dict()})

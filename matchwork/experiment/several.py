@@ -7,9 +7,8 @@ from typing import Any
 from matchwork.errors import ConfigError
 from matchwork.experiment.queue import Experiment, QueueObserver, train_all
 from matchwork.experiment.recipe import Recipe
-from matchwork.experiment.results import write_result
+from matchwork.experiment.results import read_result, write_result
 from matchwork.experiment.run import RESULT, claim
-from matchwork.files import read_json
 
 
 def run_recipes(
@@ -41,8 +40,8 @@ def run_recipes(
         claim(experiment.folder, experiment.recipe, resume)
     for experiment in experiments:
         made = experiment.folder / RESULT
-        known = read_json(made) if resume and made.exists() else {}
-        if known.get("recipe_hash") == experiment.recipe.hash:
+        known = read_result(made) if resume and made.exists() else {}
+        if known and not experiment.recipe.differences(known["settings"]):
             keep(experiment, known)
     waiting = [one for one in experiments if one.label not in found]
     observer = observer or QueueObserver()

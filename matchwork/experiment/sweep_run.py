@@ -8,8 +8,8 @@ from matchwork.experiment.queue import Experiment, QueueObserver, train_all
 from matchwork.experiment.results import SWEEPS
 from matchwork.experiment.run import RESULT, claim
 from matchwork.experiment.sweep import Combination, Sweep
-from matchwork.experiment.sweep_charts import draw_sweep
-from matchwork.experiment.sweep_result import SweepResult
+from matchwork.experiment.sweep.charts import draw_sweep
+from matchwork.experiment.sweep.result import SweepResult
 from matchwork.files import read_json
 
 
@@ -58,7 +58,7 @@ def run_sweep(
     )
     result.write()
     draw_sweep(result.path)
-    return result.path, result.to_json()
+    return result.path, result.to_dict()
 
 
 def _is_kept(combination: Combination, out: Path, result: SweepResult) -> bool:

@@ -8,17 +8,17 @@ import torch
 
 from matchwork.data import write_run
 from matchwork.evaluate.fusion import choose_weight
-from matchwork.experiment.card import model_card
 from matchwork.experiment.condition import Condition
+from matchwork.experiment.model_card import model_card
 from matchwork.experiment.observer import Observer
+from matchwork.experiment.outcome import ConditionOutcome, SeedOutcome
 from matchwork.experiment.prepare import Prepared
-from matchwork.experiment.seed import ConditionOutcome, SeedOutcome
 from matchwork.files import write_json
 from matchwork.matcher.matcher import Matcher
 from matchwork.rank.fusion import fuse
 from matchwork.train.api import TrainingData, train
 from matchwork.train.result import TrainObserver
-from matchwork.train.stage_file import stage_cache
+from matchwork.train.stages.files import stage_cache
 from matchwork.train.state import drop_checkpoint
 from matchwork.types import Run
 
@@ -54,9 +54,9 @@ def train_seed(
         dev=trained.best_value,
         history=trained.history,
         dev_loss=trained.dev_loss,
-        stages=[stage.to_json() for stage in trained.stages],
-        cut_texts=trained.cut_texts,
-        cut_tokens=trained.cut_tokens,
+        stages=[stage.to_dict() for stage in trained.stages],
+        cut_texts=trained.truncation.texts,
+        cut_tokens=trained.truncation.tokens,
     )
     folder.mkdir(parents=True, exist_ok=True)
     for name, condition in prepared.conditions.items():
@@ -66,7 +66,7 @@ def train_seed(
         outcome.conditions[name] = _measure(condition, matcher, folder, observer, known)
     outcome.seconds = trained.seconds + time.monotonic() - began
     matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
-    write_json(folder / OUTCOME, outcome.to_json())
+    write_json(folder / OUTCOME, outcome.to_dict())
     drop_checkpoint(folder / "training")
 
 

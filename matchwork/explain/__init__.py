@@ -1,14 +1,25 @@
-"""SCORE -> REASONS: explanations of single pairs, their pictures, and report pages."""
+"""SCORE -> REASONS: explanations of single pairs, and every way to look at them."""
 
-from matchwork.explain.answers import answers
-from matchwork.explain.code_charts import code_strip, word_gates
+from matchwork.explain import views
 from matchwork.explain.codes import CodeMaps
-from matchwork.explain.contributions import Contributions, contributions, sum_line
-from matchwork.explain.explanation import Explanation, WordPair, WordWeight, explain
-from matchwork.explain.export import save
-from matchwork.explain.faithfulness import Faithfulness, faithfulness
-from matchwork.explain.faithfulness_charts import faithfulness_chart
-from matchwork.explain.heat_maps import (
+from matchwork.explain.explanation import Explanation, WordPair, WordWeight
+from matchwork.explain.export import picture, save
+from matchwork.explain.faithfulness import Faithfulness, faithfulness, faithfulness_chart
+from matchwork.explain.pair import explain
+from matchwork.explain.schema import json_schema
+from matchwork.explain.shares import Shares
+from matchwork.explain.spans import Span
+from matchwork.explain.titles import evidence_title, layer_title
+from matchwork.explain.view import VIEWS, View, view_tables
+from matchwork.explain.views.answers import answers
+from matchwork.explain.views.codes import code_strip
+from matchwork.explain.views.gates import word_gates
+from matchwork.explain.views.layers import LayerSummary, layer_summaries
+from matchwork.explain.views.paths import MatchingPath, matching_paths
+from matchwork.explain.views.phrases import LevelMatches, PhraseMatch, phrase_matches
+from matchwork.explain.views.reading import reading_bars
+from matchwork.explain.views.shares import share_bars
+from matchwork.explain.views.tables import (
     gate_strip,
     heat_map,
     heat_maps,
@@ -16,21 +27,12 @@ from matchwork.explain.heat_maps import (
     level_strip,
     outstanding_strip,
 )
-from matchwork.explain.highlight import Highlight
-from matchwork.explain.layers import LayerSummary, layer_summaries
-from matchwork.explain.paths import MatchingPath, matching_paths
-from matchwork.explain.phrases import LevelMatches, PhraseMatch, phrase_matches
-from matchwork.explain.picture import picture
-from matchwork.explain.reading_charts import reading_bars
-from matchwork.explain.schema import json_schema
-from matchwork.explain.share_charts import share_bars
-from matchwork.explain.shares import Shares
-from matchwork.explain.spans import Span
-from matchwork.explain.titles import evidence_title, layer_title
-from matchwork.explain.word_charts import contribution_bars, word_strip
+from matchwork.explain.views.texts import Highlight, word_strip
+from matchwork.explain.views.words import Contributions, contribution_bars, contributions, sum_line
 from matchwork.packages import make_callable
 
 __all__ = [
+    "VIEWS",
     "CodeMaps",
     "Contributions",
     "Explanation",
@@ -42,6 +44,7 @@ __all__ = [
     "PhraseMatch",
     "Shares",
     "Span",
+    "View",
     "WordPair",
     "WordWeight",
     "answers",
@@ -68,6 +71,8 @@ __all__ = [
     "save",
     "share_bars",
     "sum_line",
+    "view_tables",
+    "views",
     "word_gates",
     "word_strip",
 ]

@@ -1,13 +1,15 @@
-"""What hashing keeps of each word: its vector before, its code, and what is restored from it."""
+"""What hashing keeps of each word: its vector before, its code, and the vector restored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from matchwork.ordering import order
+from matchwork.report.highlight import Values
+from matchwork.types import Side
 
 if TYPE_CHECKING:
     from matchwork.interact import Codes
@@ -15,15 +17,18 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 64  # of hundreds: as many as a picture can show
 DECIMALS = 4
 PARTS = ("before", "codes", "after")
-Side: TypeAlias = Literal["query", "document"]
-Values: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class CodeMaps:
     """Three tables of words by values, cut to the values that differ most between words.
 
-    `before` and `after` have the same columns; `widths` are those of whole vectors and codes.
+    Args:
+        side: Whose words these are.
+        before: Vectors before hashing, shape (words, values).
+        codes: Codes, shape (words, bits).
+        after: Vectors restored from the codes, with the columns of `before`.
+        widths: Width of whole vectors and of whole codes.
     """
 
     side: Side
@@ -34,30 +39,30 @@ class CodeMaps:
 
     @classmethod
     def of(cls, evidence: "Codes", num_words: int) -> "CodeMaps":
-        """The first pair of a batch."""
+        """Read the first pair of a batch, whose side has `num_words` words."""
         before, codes, after = (
             values[0, :num_words].double().cpu().numpy().round(DECIMALS)
             for values in (evidence.before, evidence.values, evidence.after)
         )
-        kept, bits = _most_different(before), _most_different(codes)
+        columns, bits = _most_different(before), _most_different(codes)
         widths = (before.shape[1], codes.shape[1])
-        return cls(evidence.side, before[:, kept], codes[:, bits], after[:, kept], widths)
+        return cls(evidence.side, before[:, columns], codes[:, bits], after[:, columns], widths)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, enough to make an equal object."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, enough to make an equal object."""
         tables = {name: getattr(self, name).tolist() for name in PARTS}
         return {"side": self.side, **tables, "widths": list(self.widths)}
 
     @classmethod
-    def from_json(cls, table: Mapping[str, Any]) -> "CodeMaps":
-        """The inverse of `to_json`."""
+    def from_dict(cls, table: Mapping[str, Any]) -> "CodeMaps":
+        """Read what `to_dict` returned."""
         tables = {name: np.asarray(table[name], dtype=np.float64) for name in PARTS}
         width, bits = table["widths"]
         return cls(side=table["side"], **tables, widths=(width, bits))
 
 
 def _most_different(values: Values) -> npt.NDArray[np.int64]:
-    """Columns with the largest spread over the words, in their own order."""
+    """Return the columns with the largest spread over the words, in their own order."""
     if not len(values):
         return np.arange(min(MAX_COLUMNS, values.shape[1]))
     return np.sort(order(values.std(axis=0))[:MAX_COLUMNS])

@@ -1,26 +1,29 @@
-"""Why a pair got its score: the tables and word weights the model computed anyway."""
+"""An explanation: two texts, their score, and the evidence the model computed anyway."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from matchwork.errors import DataError, UnknownNameError
 from matchwork.explain.codes import CodeMaps
 from matchwork.explain.shares import Shares
+from matchwork.explain.spans import Span, ValuedWord, strong_spans, valued_words
 from matchwork.explain.titles import GATE, PHRASE_WEIGHT, RELEVANCE, evidence_title
+from matchwork.explain.view import MAX_WORDS, VIEWS, view_data
 from matchwork.ordering import order
 from matchwork.registry import did_you_mean
+from matchwork.report.drawing import to_svg
+from matchwork.report.highlight import Values
+from matchwork.types import Side
 
 if TYPE_CHECKING:  # reports are written without a matcher, hence without waiting for torch
-    from matchwork.explain.spans import Span
-    from matchwork.matcher.matcher import Matcher
     from matchwork.text import Token
 
-Side: TypeAlias = Literal["query", "document"]
-Values: TypeAlias = npt.NDArray[np.float64]
+VERSION = 1
+"""Version of the JSON form. It rises when an entry changes its meaning or goes, not when an
+optional entry is added."""
 
 
 class WordPair(NamedTuple):
@@ -33,7 +36,7 @@ class WordPair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WordWeight:
-    """One number per word of one side."""
+    """One number per word of one side, shape (words,)."""
 
     side: Side
     values: Values
@@ -41,12 +44,22 @@ class WordWeight:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Two texts, their score, and the model's evidence cut to the words that are there.
+    """Two texts, their score, and the model's evidence, cut to the words that are there.
 
-    `tables` are query words (rows) by document words (columns); those whose rows and columns
-    stand for longer phrases are named in `phrase_lengths`. `probability` is None when the
-    matcher was not calibrated, `shares` where the model has no two parts, `codes` where it
-    hashes no words.
+    Args:
+        query: The query as it was read.
+        document: The document as it was read.
+        model: Name of the matcher.
+        score: Higher is better, on the model's own scale.
+        probability: Calibrated probability of a match; None without a calibration.
+        query_tokens: What the model read of the query.
+        document_tokens: What it read of the document.
+        tables: Name -> array, shape (query tokens, document tokens).
+        weights: Name -> one number per word of a side.
+        phrase_lengths: Name of a table -> how many words its rows and columns stand for, if many.
+        shares: What each part of the model adds, where it has two.
+        codes: Words before and after hashing, where the model hashes them.
+        titles: Name of evidence -> title for people, where the model gives one.
     """
 
     query: str
@@ -61,6 +74,7 @@ class Explanation:
     phrase_lengths: Mapping[str, int] = field(default_factory=dict)
     shares: Shares | None = None
     codes: CodeMaps | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check("score", np.asarray(self.score), ())
@@ -70,24 +84,42 @@ class Explanation:
         for name, weight in self.weights.items():
             self._check(name, weight.values, (len(self.tokens(weight.side)),))
 
+    @property
+    def headline(self) -> str:
+        """Model, score and probability in one line."""
+        known = self.probability is not None
+        probability = f", probability of a match {self.probability:.2f}" if known else ""
+        return f"{self.model}: score {self.score:.4f}{probability}"
+
+    def text(self, side: Side) -> str:
+        """Return the text of one side."""
+        return self.query if side == "query" else self.document
+
     def tokens(self, side: Side) -> tuple["Token", ...]:
-        """The words of one side, in the order of the tables."""
+        """Return the words of one side, in the order of the tables."""
         return self.query_tokens if side == "query" else self.document_tokens
 
+    def title(self, name: str) -> str:
+        """Return the title of a table or of word weights."""
+        return self.titles.get(name) or evidence_title(name)
+
     def phrase_length(self, table: str) -> int:
-        """How many words a row or column of a table stands for."""
+        """Return how many words a row or column of a table stands for."""
         return self.phrase_lengths.get(table, 1)
 
-    def phrase(self, side: Side, place: int, length: int) -> str:
-        """The stretch of text of `length` words from one on; the end of the text cuts it off."""
-        words = self.tokens(side)[place : place + length]
+    def phrase(self, side: Side, index: int, length: int) -> str:
+        """Return the text of `length` words from word `index` on, fewer at the end of the text."""
+        words = self.tokens(side)[index : index + length]
         if len(words) == 1:
-            return words[0].text  # which may stand nowhere in the text, as [CLS] does
-        text = self.query if side == "query" else self.document
-        return text[words[0].start : max(word.end for word in words)]
+            return words[0].text  # which may not be part of the text, such as [CLS]
+        return self.text(side)[words[0].start : max(word.end for word in words)]
 
     def table(self, name: str | None = None) -> Values:
-        """A table by name; without a name the first, which is nearest to the words."""
+        """Return a table by name; without a name the first, which is nearest to the words.
+
+        Raises:
+            UnknownNameError: The model gave no table of this name.
+        """
         if not self.tables:
             raise UnknownNameError(f"{self.model!r} gives no table of word pairs for this pair")
         name = next(iter(self.tables)) if name is None else name
@@ -97,13 +129,13 @@ class Explanation:
         return self.tables[name]
 
     def weighted(self, name: str) -> Values:
-        """A table as the model uses it: rows times the weights of their phrases, if they have."""
+        """Return a table as the model uses it: each row times the weight of its phrase, if any."""
         table = self.table(name)
         weight = self.weights.get(PHRASE_WEIGHT + name.removeprefix(RELEVANCE))
         return table if weight is None else table * weight.values[:, None]
 
     def word_weights(self, side: Side) -> dict[str, Values]:
-        """The model's weights of the words of a side, without those of phrases and gates."""
+        """Return the model's weights of the words of a side, without phrase weights and gates."""
         return {
             name: weight.values
             for name, weight in self.weights.items()
@@ -112,7 +144,7 @@ class Explanation:
         }
 
     def gates(self, side: Side) -> dict[str, Values]:
-        """How far the gates of each word of a side were open, 0 to 1, where the model has some."""
+        """Return how far the gates of each word of a side were open, 0 to 1."""
         return {
             name: weight.values
             for name, weight in self.weights.items()
@@ -120,32 +152,36 @@ class Explanation:
         }
 
     def strongest(self, table: str | None = None, top_k: int = 10) -> list[WordPair]:
-        """The word pairs with the largest values, whatever their sign; phrases where it has some.
+        """Return the word (or phrase) pairs with the largest values, whatever their sign.
 
-        Two words that meet in several places (in any case) count once, at their strongest.
+        Two words that meet several times (in any case) count once, at their strongest.
+
+        Args:
+            table: Name of a table; the first by default.
+            top_k: How many pairs.
         """
         name = next(iter(self.tables), "") if table is None else table
         values, length = self.weighted(name), self.phrase_length(name)
-        found: dict[tuple[str, str], WordPair] = {}
+        pairs: dict[tuple[str, str], WordPair] = {}
         for cell in order(np.abs(values).ravel()).tolist():
-            if len(found) == top_k:
+            if len(pairs) == top_k:
                 break
             row, column = divmod(cell, values.shape[1])
             query = self.phrase("query", row, length)
             document = self.phrase("document", column, length)
             pair = WordPair(query, document, float(values[row, column]))
-            found.setdefault((query.casefold(), document.casefold()), pair)
-        return list(found.values())
+            pairs.setdefault((query.casefold(), document.casefold()), pair)
+        return list(pairs.values())
 
     def word_values(self, side: Side) -> tuple[str, Values] | None:
-        """What the numbers mean, and one per word of a side; None without evidence.
+        """Return a title and one number per word of a side; None without evidence.
 
         The model's own word weights where it has some. Else from the first table: a word's
-        total when the cells add up to the score, so that each is a share of it; its strongest
-        cell when they do not.
+        total when the cells sum to the score, so that each is a share of it; otherwise its
+        strongest cell.
         """
         for name, values in self.word_weights(side).items():
-            return evidence_title(name), values
+            return self.title(name), values
         if not self.tables:
             return None
         name = next(iter(self.tables))
@@ -154,39 +190,107 @@ class Explanation:
         if not rows.size or np.isclose(table.sum(), self.score, rtol=1e-3):
             return "What each word adds to the score", rows.sum(axis=1)
         strongest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
-        return f"Strongest value of each word: {evidence_title(name).lower()}", strongest
+        return f"Strongest value of each word: {self.title(name).lower()}", strongest
 
-    def spans(self, threshold: float = 0.5, max_spans: int | None = None) -> "list[Span]":
-        """Stretches of the document that speak for the match: see `matchwork.explain.spans`."""
-        from matchwork.explain.spans import spans
+    def document_words(self) -> list[ValuedWord]:
+        """Return the whole words of the document, each with its value by `word_values`, or 0."""
+        titled = self.word_values("document")
+        values = np.zeros(len(self.document_tokens)) if titled is None else titled[1]
+        return valued_words(self.document, self.document_tokens, values)
 
-        return spans(self, threshold, max_spans)
+    def spans(self, threshold: float = 0.5, max_spans: int | None = None) -> list[Span]:
+        """Return stretches of the document that speak for the match.
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values in the form that `matchwork.explain.schema` documents."""
-        from matchwork.explain.schema import to_json
+        Args:
+            threshold: Least share of the value of the strongest word, 0 to 1.
+            max_spans: How many of the strongest spans to keep.
+        """
+        return strong_spans(self.document, self.document_words(), threshold, max_spans)
 
-        return to_json(self)
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values from which `from_dict` makes an equal explanation.
+
+        Spans and the entries of the views come on top. `json_schema` documents the form.
+        """
+        optional = {
+            "titles": dict(self.titles),
+            "phrase_lengths": dict(self.phrase_lengths),
+            "shares": None if self.shares is None else self.shares.to_dict(),
+            "codes": None if self.codes is None else self.codes.to_dict(),
+            **view_data(self),
+        }
+        return {
+            "schema_version": VERSION,
+            "query": self.query,
+            "document": self.document,
+            "model": self.model,
+            "score": self.score,
+            "probability": self.probability,
+            "query_tokens": [token._asdict() for token in self.query_tokens],
+            "document_tokens": [token._asdict() for token in self.document_tokens],
+            "tables": {name: table.tolist() for name, table in self.tables.items()},
+            "weights": {
+                name: {"side": weight.side, "values": weight.values.tolist()}
+                for name, weight in self.weights.items()
+            },
+            "spans": [span._asdict() for span in self.spans()],
+            **{name: value for name, value in optional.items() if value},
+        }
 
     @classmethod
-    def from_json(cls, table: Mapping[str, Any]) -> "Explanation":
-        """The inverse of `to_json`."""
-        from matchwork.explain.schema import from_json
+    def from_dict(cls, table: Mapping[str, Any]) -> "Explanation":
+        """Read what `to_dict` returned; derived entries are derived again.
 
-        return from_json(table)
+        Raises:
+            DataError: Entries are missing or damaged, or of a newer version.
+        """
+        try:
+            return cls._read(table)
+        except KeyError as error:
+            raise DataError(f"not an explanation: no entry {error}") from error
+        except (TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"not an explanation: {error}") from error
+
+    @classmethod
+    def _read(cls, table: Mapping[str, Any]) -> "Explanation":
+        # Explanations without a version were written before there was one.
+        if table.get("schema_version", VERSION) > VERSION:
+            raise DataError(
+                f"an explanation of version {table['schema_version']}, this matchwork reads up to "
+                f"{VERSION}; pip install --upgrade matchwork"
+            )
+        query, document = _tokens(table["query_tokens"]), _tokens(table["document_tokens"])
+        return cls(
+            query=table["query"],
+            document=table["document"],
+            model=table["model"],
+            score=table["score"],
+            probability=table["probability"],
+            query_tokens=query,
+            document_tokens=document,
+            tables={
+                name: _array(rows, (len(query), len(document)))
+                for name, rows in table["tables"].items()
+            },
+            weights={
+                name: WordWeight(weight["side"], _array(weight["values"], (-1,)))
+                for name, weight in table["weights"].items()
+            },
+            phrase_lengths=dict(table.get("phrase_lengths", {})),
+            shares=Shares.from_dict(table["shares"]) if "shares" in table else None,
+            codes=CodeMaps.from_dict(table["codes"]) if "codes" in table else None,
+            titles=dict(table.get("titles", {})),
+        )
 
     def __repr__(self) -> str:
         shape = f"{len(self.query_tokens)} x {len(self.document_tokens)} words"
         return f"Explanation(model={self.model!r}, score={self.score:.4f}, {shape})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the marked texts, then the first of the heat maps."""
-        from matchwork.explain.heat_maps import heat_maps
-        from matchwork.explain.highlight import explanation_html
-        from matchwork.report.drawing import to_svg
-
-        drawings = [f"<div>{to_svg(chart)}</div>" for chart in heat_maps(self)[:1]]
-        return "".join([explanation_html(self), *drawings])
+        """Return what a notebook shows: the marked texts, then the first heat map."""
+        texts = [section.html() for section in VIEWS["texts"].sections(self)]
+        charts = VIEWS["tables"].charts(self, MAX_WORDS)[:1]
+        return "".join([*texts, *(f"<div>{to_svg(chart)}</div>" for chart in charts)])
 
     def _check(self, name: str, values: Values, shape: tuple[int, ...]) -> None:
         if values.shape != shape:
@@ -201,45 +305,11 @@ class Explanation:
             )
 
 
-def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
-    """Score one pair and keep what the model saw in it."""
-    from matchwork.interact import Codes, WordWeights
-    from matchwork.text.raw import readable
+def _tokens(rows: Sequence[Mapping[str, Any]]) -> tuple["Token", ...]:
+    from matchwork.text import Token
 
-    query, document = readable(query), readable(document)
-    query_tokens, document_tokens = matcher.tokens(query, document)
-    num_rows, num_columns = len(query_tokens), len(document_tokens)
-    output = matcher.output(query, document)
-    score = float(output.scores[0])
-    calibration = matcher.calibration
-    tables: dict[str, Values] = {}
-    weights: dict[str, WordWeight] = {}
-    lengths: dict[str, int] = {}
-    codes: CodeMaps | None = None
-    for name, evidence in output.evidence.items():
-        if isinstance(evidence, Codes):
-            codes = CodeMaps.of(evidence, num_rows if evidence.side == "query" else num_columns)
-            continue
-        values = evidence.values[0].double().cpu().numpy()
-        if isinstance(evidence, WordWeights):
-            length = num_rows if evidence.side == "query" else num_columns
-            weights[name] = WordWeight(evidence.side, values[:length])
-        else:
-            tables[name] = values[:num_rows, :num_columns]
-            if evidence.phrase_length > 1:
-                lengths[name] = evidence.phrase_length
-    parts = {name: float(scores[0]) for name, scores in output.parts.items()}
-    return Explanation(
-        query=query,
-        document=document,
-        model=matcher.name,
-        score=score,
-        probability=None if calibration is None else float(calibration.probability(score)),
-        query_tokens=tuple(query_tokens),
-        document_tokens=tuple(document_tokens),
-        tables=tables,
-        weights=weights,
-        phrase_lengths=lengths,
-        shares=Shares(score, **parts) if parts else None,
-        codes=codes,
-    )
+    return tuple(Token(**row) for row in rows)
+
+
+def _array(values: object, shape: tuple[int, ...]) -> Values:
+    return np.asarray(values, dtype=np.float64).reshape(shape)

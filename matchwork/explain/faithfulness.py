@@ -1,8 +1,8 @@
-"""Whether explanations name the words that matter: take these away, or put them in first.
+"""Faithfulness: whether explanations name the words that the score depends on.
 
-Deletion removes the document's words from the most to the least important, insertion puts them
-together in that order (RISE, Petsiuk et al., BMVC 2018, arXiv:1806.07421). A
-faithful explanation makes the score fall, or rise, sooner than words in random order do.
+Deletion removes the document's words from the most to the least important, insertion adds them
+in that order (RISE, Petsiuk et al., BMVC 2018, arXiv:1806.07421). With a faithful explanation
+the score falls, or rises, sooner than with the words in random order.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,26 +15,38 @@ import numpy as np
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import bootstrap_interval, permutation_test
 from matchwork.evaluate.sample import Sample
-from matchwork.explain.explanation import Values, explain
-from matchwork.explain.spans import ValuedWord, document_words
+from matchwork.explain.pair import explain
+from matchwork.explain.spans import ValuedWord
 from matchwork.ordering import order
+from matchwork.report.highlight import Values
+from matchwork.report.line_charts import LinePoint, Titles, curves_with_bands
 from matchwork.types import TextPair
 
 if TYPE_CHECKING:
     from matchwork.matcher.matcher import Matcher
+    from matchwork.report.drawing import Chart
 
 Kind: TypeAlias = Literal["deletion", "insertion"]
 KINDS: tuple[Kind, Kind] = ("deletion", "insertion")
 STEPS = 10
-"""Tenths of the words: what makes curves of short and long documents one curve."""
+"""Curves have a point per tenth of the words, so that long and short documents compare."""
+_TITLES = {
+    "deletion": ("Deletion: lower is more faithful", "share of the words removed"),
+    "insertion": ("Insertion: higher is more faithful", "share of the words added"),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class FaithfulnessCurve:
-    """Scores while words are removed or put in; rows are pairs, columns shares of the words.
+    """Scores while words are removed or added, both of shape (pairs, steps + 1).
 
-    Counted from the score of the whole document, in standard deviations of such scores. `random`
-    is the mean over the draws. One word always stays: the score of an empty document says little.
+    They are relative to the score of the whole document, in standard deviations of such scores.
+    One word always stays, since the score of an empty document says little.
+
+    Args:
+        kind: What happens to the words.
+        explained: Scores with the words in the order of the explanation.
+        random: Scores with the words in random order, averaged over the draws.
     """
 
     kind: Kind
@@ -43,17 +55,21 @@ class FaithfulnessCurve:
 
     @cached_property
     def areas(self) -> tuple[Sample, Sample]:
-        """The area under either curve of every pair: of the explanation, of random order."""
+        """Areas under both curves of every pair, in the explained and in random order."""
         return Sample.of(_area(self.explained)), Sample.of(_area(self.random))
 
     @cached_property
     def gains(self) -> Sample:
-        """By how much the explanation beats random order, pair by pair; above 0 is faithful."""
+        """How much the explanation beats random order, pair by pair; above 0 is faithful."""
         explained, random = (sample.gain[:, 0] for sample in self.areas)
         return Sample.of(random - explained if self.kind == "deletion" else explained - random)
 
-    def to_json(self, seed: int) -> dict[str, Any]:
-        """Areas, their difference with interval and p, and both mean curves."""
+    def to_dict(self, seed: int) -> dict[str, Any]:
+        """Return areas, their difference with interval and p-value, and both mean curves.
+
+        Args:
+            seed: Of the bootstrap and the permutation test.
+        """
         explained, random = self.areas
         return {
             "area": explained.value,
@@ -68,7 +84,15 @@ class FaithfulnessCurve:
 
 @dataclass(frozen=True, eq=False)
 class Faithfulness:
-    """Both curves of one matcher; `evidence` says which of its numbers were followed."""
+    """Both curves of one matcher.
+
+    Args:
+        model: Name of the matcher.
+        evidence: Title of the numbers that ordered the words.
+        num_draws: Random orders beside each explanation.
+        seed: Of random orders, bootstrap and permutation test.
+        curves: Deletion and insertion.
+    """
 
     model: str
     evidence: str
@@ -78,21 +102,21 @@ class Faithfulness:
 
     @property
     def num_pairs(self) -> int:
-        """How many pairs were explained."""
+        """Number of explained pairs."""
         return len(self.curves[0].explained)
 
     @property
     def shares(self) -> Values:
-        """The share of the words that is removed or put in at each step, but for one word."""
+        """Share of the words that is removed or added at each step, one word excepted."""
         return np.linspace(0, 1, STEPS + 1)
 
     @cached_property
     def outcomes(self) -> dict[str, dict[str, Any]]:
-        """Kind -> areas, gain, interval, p and curves."""
-        return {curve.kind: curve.to_json(self.seed) for curve in self.curves}
+        """Kind -> areas, gain, interval, p-value and curves."""
+        return {curve.kind: curve.to_dict(self.seed) for curve in self.curves}
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
         return {
             "model": self.model,
             "evidence": self.evidence,
@@ -112,10 +136,17 @@ def faithfulness(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Faithfulness:
-    """Measure the explanations of these pairs, whose documents have two words or more.
+    """Measure how faithful the explanations of a matcher are.
 
-    `num_draws` random orders of the words stand against each explanation. `progress` hears how
-    many texts were scored.
+    Args:
+        matcher: The matcher.
+        pairs: Query and document; documents of fewer than two words are left out.
+        num_draws: Random orders of the words to compare each explanation with.
+        seed: Of random orders, bootstrap and permutation test.
+        progress: Called with the number of texts that were scored since the last call.
+
+    Raises:
+        DataError: Fewer than two pairs can be measured.
     """
     if num_draws < 1:
         raise ConfigError(f"num_draws must be at least 1, got {num_draws}")
@@ -123,10 +154,10 @@ def faithfulness(
     evidence, probes, texts = "", [], list[TextPair]()
     for query, document in pairs:
         explanation = explain(matcher, query, document)
-        words = document_words(explanation)
-        found = explanation.word_values("document")
-        if found is not None and len(words) > 1:
-            evidence = evidence or found[0]
+        words = explanation.document_words()
+        titled = explanation.word_values("document")
+        if titled is not None and len(words) > 1:
+            evidence = evidence or titled[0]
             probes.append(_Probe(query, document, words, num_draws, random))
             texts += probes[-1].texts()
     if len(probes) < 2:
@@ -138,14 +169,41 @@ def faithfulness(
     whole = table[:, 0, 0, 0]  # nothing was removed
     table = (table - whole[:, None, None, None]) / (float(whole.std()) or 1.0)
     curves = tuple(
-        FaithfulnessCurve(kind, table[:, 0, place], table[:, 1:, place].mean(axis=1))
-        for place, kind in enumerate(KINDS)
+        FaithfulnessCurve(kind, table[:, 0, index], table[:, 1:, index].mean(axis=1))
+        for index, kind in enumerate(KINDS)
     )
     return Faithfulness(matcher.name, evidence, num_draws, seed, curves)
 
 
+def faithfulness_chart(result: Faithfulness) -> "Chart":
+    """Draw both curves side by side; bands are 95 % bootstrap intervals over pairs."""
+    import altair as alt
+
+    panels = [_panel(result, curve) for curve in result.curves]
+    notes = (
+        f"{result.num_pairs:,} pairs, {result.num_draws} random orders; {result.evidence.lower()}"
+    )
+    title = alt.TitleParams(
+        f"{result.model}: do its explanations name what matters?", subtitle=notes
+    )
+    chart: Chart = alt.hconcat(*panels, spacing=32).properties(title=title)
+    return chart
+
+
+def _panel(result: Faithfulness, curve: FaithfulnessCurve) -> "Chart":
+    lines = {"as explained": curve.explained, "random": curve.random}
+    points = [
+        LinePoint(name, float(share), float(column.mean()), *bootstrap_interval(Sample.of(column)))
+        for name, values in lines.items()
+        for share, column in zip(result.shares, values.T, strict=True)
+    ]
+    title, across = _TITLES[curve.kind]
+    up = "change of the score (standard deviations)"
+    return curves_with_bands(points, Titles(across, up, "order of the words", title))
+
+
 class _Probe:
-    """One pair, and the orders in which the words of its document go or come."""
+    """One pair, and the orders in which the words of its document are removed or added."""
 
     def __init__(
         self,
@@ -156,16 +214,16 @@ class _Probe:
         random: np.random.Generator,
     ) -> None:
         self.query, self.words = query, words
-        # What was too long to be read must not move up when words go.
+        # Text beyond the length limit must not move up when words are removed.
         self.document = document[: words[-1].end]
         draws = [random.permutation(len(words)) for _ in range(1 + num_draws)]
-        # Words of equal value in random order: that of the text would help or harm for nothing.
+        # Words of equal value go in random order: the order of the text would be arbitrary.
         values = np.array([word.value for word in words])
         draws[0] = draws[0][order(values[draws[0]])]
         self.orders = [draw.tolist() for draw in draws]
 
     def texts(self) -> Iterator[TextPair]:
-        """The document at every step: for each order, deletion and then insertion."""
+        """Yield the document at every step: for each order, deletion and then insertion."""
         steps = np.linspace(0, len(self.words) - 1, STEPS + 1).round().astype(int).tolist()
         for ranking in self.orders:
             for step in steps:
@@ -173,15 +231,15 @@ class _Probe:
             for step in steps:
                 yield self.query, self._without(ranking[step + 1 :])
 
-    def _without(self, gone: list[int]) -> str:
-        """The document less some words; what stands between words stays."""
+    def _without(self, removed: list[int]) -> str:
+        """Return the document without some words; the text between words stays."""
         parts, end = [], 0
-        for word in (self.words[place] for place in sorted(gone)):
+        for word in (self.words[index] for index in sorted(removed)):
             parts.append(self.document[end : word.start])
             end = word.end
         return "".join([*parts, self.document[end:]])
 
 
 def _area(curves: Values) -> Values:
-    """Of every row, over shares from 0 to 1."""
+    """Return the area under each row, over shares from 0 to 1."""
     return np.asarray((curves[:, :-1] + curves[:, 1:]).mean(axis=1) / 2, dtype=np.float64)

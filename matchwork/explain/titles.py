@@ -1,8 +1,7 @@
-"""What a person reads where a model says `matching_0`."""
+"""Titles of evidence: what people read for `matching_0`."""
 
 import re
-
-from matchwork.models import MODELS
+from collections.abc import Mapping
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _COMMON = {
@@ -17,16 +16,19 @@ _COMMON = {
 """Titles of evidence that several models give; a model adds its own as `evidence_titles`."""
 DOCUMENT_ATTENTION, CONTEXT_JUMP = "document_attention", "document_jump"
 GATE = "_gate"
-"""What the names of gates of single words end in."""
+"""End of the names of gates of single words."""
 RELEVANCE, PHRASE_WEIGHT, ATTENTION = "relevance_", "phrase_weight_", "attention_"
-"""What the names of a model's evidence start with that matches texts level by level."""
+"""Start of the names of evidence of models that match texts level by level."""
 
 
-def evidence_title(name: str) -> str:
-    """Return the title of a table or of word weights; unknown names are only tidied up."""
-    titles = dict(_COMMON)
-    for model in MODELS:
-        titles |= MODELS[model].model.evidence_titles
+def evidence_title(name: str, titles: Mapping[str, str] | None = None) -> str:
+    """Return the title of a table or of word weights; unknown names are only tidied up.
+
+    Args:
+        name: Name of the evidence.
+        titles: Name -> title, as in `Model.evidence_titles`: a `{}` in a name stands for a number.
+    """
+    titles = {**_COMMON, **(titles or {})}
     if name in titles:
         return titles[name]
     stem = name.rstrip("0123456789")
@@ -37,13 +39,13 @@ def evidence_title(name: str) -> str:
 
 
 def layer_of(name: str) -> int | None:
-    """How many layers made this matching table; None for a table that is no layer's."""
-    found = re.fullmatch(r"matching_(\d+)", name)
-    return int(found[1]) if found else None
+    """Return how many layers made this matching table; None for any other table."""
+    layer = re.fullmatch(r"matching_(\d+)", name)
+    return int(layer[1]) if layer else None
 
 
 def layer_title(name: str) -> str:
-    """Where in the stack a matching table stands, for a place that says "layer" already."""
+    """Return where in the stack of layers a matching table stands."""
     layer = layer_of(name)
     return f"after {layer}" if layer else "before"
 

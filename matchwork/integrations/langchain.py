@@ -48,7 +48,7 @@ class MatchworkRerank(BaseDocumentCompressor):
             metadata = {**document.metadata, "relevance_score": hit.probability}
             if self.explain:
                 explanation = self._reranker.explain(query, texts[hit.index])
-                metadata["explanation"] = explanation.to_json()
+                metadata["explanation"] = explanation.to_dict()
             kept.append(document.model_copy(update={"metadata": metadata}))
         return kept
 

@@ -116,7 +116,7 @@ class Model(nn.Module, ABC):
         evidence_titles: Titles of the entries of `MatchOutput.evidence`. A `{}` in a name stands
             for a number, which fills the `{}` of the title, or its `{layer}` ("the third layer").
         matches_tokens: False for models that use the vector of [CLS] by itself, so that it cannot
-            be one of the matched tokens (`vectors.frame = "token"`).
+            be one of the matched tokens (`vectors.special_tokens = "token"`).
     """
 
     Config: ClassVar[type[ModelConfig]]

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.text import TokenTable
 
@@ -23,14 +22,14 @@ class StageConfig:
     after which the learning rate is halved, again and again.
     """
 
-    optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     clip_norm: float | None = None
     batch_size: int = 32
     max_epochs: int = 10
     patience: int | None = None
-    halve_every: int | None = later(None)
+    halve_every: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "max_epochs", "patience", "halve_every"):

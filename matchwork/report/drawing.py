@@ -26,6 +26,7 @@ FONT = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 _IDS = re.compile(r'(?<= id=")(?=(?:gradient_|clip)\d)|(?<="url\(#)(?=(?:gradient_|clip)\d)')
 # Inherited from the page, so that charts follow its light or dark colours.
 INK = "currentColor"
+CELL = 18  # pixels: the smallest square whose label can be read
 _CONFIG: dict[str, Any] = {
     "background": "transparent",
     "font": FONT,

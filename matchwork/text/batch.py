@@ -1,4 +1,4 @@
-"""Token ids in rectangular batches; ids never travel without their mask."""
+"""Batches of token ids with their masks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,17 @@ import torch
 from torch import Tensor
 
 Ids = npt.NDArray[np.int64]
-_POOL = 64  # batches sorted by length together: large enough to save padding, small to mix
+_POOL = 64  # batches sorted by length together: large to save padding, small enough to mix
 
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """Padded token ids, shape (batch, length), and a bool mask: True = real token."""
+    """Padded token ids and their mask.
+
+    Args:
+        ids: Int tensor, shape (batch, length).
+        mask: Bool tensor, shape (batch, length): True = real token.
+    """
 
     ids: Tensor
     mask: Tensor
@@ -29,7 +34,7 @@ class Sequences:
 
     @classmethod
     def pad(cls, rows: Sequence[Sequence[int] | Ids]) -> "Sequences":
-        """Rows of different length side by side; an empty row is all padding."""
+        """Pad rows of token ids to the longest, which has at least one column."""
         table = TokenTable.from_rows(rows)
         return table.gather(np.arange(len(table)))
 
@@ -42,24 +47,24 @@ class Sequences:
         return self.ids.shape[0]
 
     def shorten(self, lengths: Tensor) -> "Sequences":
-        """Rows cut to these lengths, in a batch of the same shape."""
+        """Truncate every row to its length in `lengths`, shape (batch,); the width stays."""
         columns = torch.arange(self.mask.shape[1], device=self.mask.device)
         return Sequences(self.ids, self.mask & (columns < lengths.unsqueeze(1)))
 
     def to(self, device: torch.device | str) -> "Sequences":
-        """The same sequences on another device."""
+        """Return a copy on another device."""
         return Sequences(
             self.ids.to(device, non_blocking=True), self.mask.to(device, non_blocking=True)
         )
 
     def pin_memory(self) -> "Sequences":
-        """Page-locked copies, so that the way to the GPU overlaps with work there."""
+        """Return a copy in pinned memory, for asynchronous transfer to a GPU."""
         return Sequences(self.ids.pin_memory(), self.mask.pin_memory())
 
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """The two sides of a batch of pairs: row i of one belongs to row i of the other."""
+    """A batch of pairs: row i of `query` belongs to row i of `document`."""
 
     query: Sequences
     document: Sequences
@@ -72,7 +77,7 @@ class PairBatch:
         return len(self.query)
 
     def to(self, device: torch.device | str) -> "PairBatch":
-        """The same batch on another device."""
+        """Return a copy on another device."""
         return PairBatch(self.query.to(device), self.document.to(device))
 
 
@@ -105,7 +110,7 @@ class TokenTable:
     def from_rows(
         cls, rows: Sequence[Sequence[int] | Ids], max_length: int | None = None
     ) -> "TokenTable":
-        """Collect rows; what `max_length` cuts off is counted, never silent."""
+        """Collect rows of token ids, truncated to `max_length`, and count what that removes."""
         full = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         lengths = full if max_length is None else np.minimum(full, max_length)
         starts = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -117,7 +122,7 @@ class TokenTable:
 
     @classmethod
     def join(cls, tables: "Sequence[TokenTable]") -> "TokenTable":
-        """The rows of all tables in one."""
+        """Join tables into one; the counts of cut tokens are dropped."""
         starts = np.zeros(sum(map(len, tables)) + 1, dtype=np.int64)
         np.cumsum(np.concatenate([table.lengths for table in tables]), out=starts[1:])
         return cls(np.concatenate([table.flat for table in tables]), starts)
@@ -129,7 +134,12 @@ class TokenTable:
         return self.flat[self.starts[row] : self.starts[row + 1]]
 
     def gather(self, rows: Ids, lengths: Ids | None = None) -> Sequences:
-        """The chosen rows, or so much of each, as a padded batch at least one column wide."""
+        """Return a padded batch of the chosen rows.
+
+        Args:
+            rows: Indices of the texts, shape (batch,).
+            lengths: Number of tokens to take of each, shape (batch,); default: all.
+        """
         lengths = self.lengths[rows] if lengths is None else lengths
         width = max(1, int(lengths.max(initial=0)))
         columns = np.arange(width)
@@ -142,23 +152,23 @@ class TokenTable:
         return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
 
     def to(self, device: torch.device | str) -> "TokenTable | DeviceTokens":
-        """The same texts where batches are gathered on that device."""
+        """Return a table whose batches are gathered on the given device."""
         return self if torch.device(device).type == "cpu" else DeviceTokens(self, device)
 
 
 class DeviceTokens:
-    """A token table whose ids stay on an accelerator: of a batch, only row numbers go there."""
+    """A token table on an accelerator: only row indices are transferred per batch."""
 
     def __init__(self, table: TokenTable, device: torch.device | str) -> None:
-        self.lengths = table.lengths  # not on the device, where asking for a width would wait
+        self.lengths = table.lengths  # on the host: no synchronisation to get a width
         self.num_cut = table.num_cut
-        self._padding = len(table.flat)  # the place of a 0 behind all tokens
+        self._padding = len(table.flat)  # index of a 0 behind all tokens
         self._flat = torch.from_numpy(np.append(table.flat, 0)).to(device)
         self._starts = torch.from_numpy(table.starts).to(device)
         self._lengths = torch.from_numpy(table.lengths).to(device)
 
     def gather(self, rows: Ids, lengths: Ids | None = None) -> Sequences:
-        """The chosen rows, or so much of each, as a padded batch at least one column wide."""
+        """Return a padded batch of the chosen rows, see `TokenTable.gather`."""
         width = max(1, int((self.lengths[rows] if lengths is None else lengths).max(initial=0)))
         chosen = torch.from_numpy(rows).to(self._flat.device, non_blocking=True)
         columns = torch.arange(width, device=self._flat.device)
@@ -171,11 +181,18 @@ class DeviceTokens:
 def batches_by_length(
     query_lengths: Ids, document_lengths: Ids, max_tokens: int, max_pairs: int
 ) -> list[Ids]:
-    """Pairs of similar length together, so that little is padded; longest pairs first.
+    """Group pairs of similar length into batches, so that there is little padding.
 
-    Every batch holds at most `max_pairs` pairs and, padded, at most `max_tokens` tokens (a
-    single longer pair makes a batch of its own). Longest first: if memory is short, it
-    shows at once.
+    The longest pairs come first, so that a lack of memory shows at once.
+
+    Args:
+        query_lengths: Shape (pairs,).
+        document_lengths: Shape (pairs,).
+        max_tokens: Most tokens in a batch, padding included; a longer pair is a batch of its own.
+        max_pairs: Most pairs in a batch.
+
+    Returns:
+        Indices of the pairs of each batch.
     """
     longest_first = np.lexsort((-query_lengths, -document_lengths))
     queries, documents = query_lengths[longest_first], document_lengths[longest_first]
@@ -183,16 +200,22 @@ def batches_by_length(
     while start < len(longest_first):
         # Sorted by document length: the first document is the widest, any query may be.
         width = max(1, int(documents[start] + queries[start]))
-        room = max(1, min(max_pairs, max_tokens // width))
-        width = max(1, int(documents[start] + queries[start : start + room].max()))
-        room = max(1, min(room, max_tokens // width))
-        batches.append(longest_first[start : start + room])
-        start += room
+        size = max(1, min(max_pairs, max_tokens // width))
+        width = max(1, int(documents[start] + queries[start : start + size].max()))
+        size = max(1, min(size, max_tokens // width))
+        batches.append(longest_first[start : start + size])
+        start += size
     return batches
 
 
 def shuffled_buckets(lengths: Ids, batch_size: int, rng: np.random.Generator) -> list[Ids]:
-    """Random batches of similar length: shuffle, sort within pools, cut, shuffle batches."""
+    """Make random batches of texts of similar length: shuffle, sort within pools, split, shuffle.
+
+    Args:
+        lengths: Shape (texts,).
+        batch_size: Texts in a batch; the last ones may be smaller.
+        rng: The source of randomness.
+    """
     order = rng.permutation(len(lengths))
     pool = batch_size * _POOL
     batches: list[Ids] = []

@@ -1,12 +1,13 @@
-"""Training: losses, negatives, batches by length, and a resumable Lightning run."""
+"""Training: losses, negative samplers, batches by length, and a resumable Lightning run."""
 
 from typing import TYPE_CHECKING
 
 from matchwork.packages import lazy_names, make_callable
 from matchwork.train.config import TrainConfig
-from matchwork.train.losses import LOSSES
+from matchwork.train.losses import LOSSES, register_loss
+from matchwork.train.optimizers import OPTIMIZERS, SCHEDULES, register_schedule
+from matchwork.train.samplers import SAMPLERS, Sampler
 from matchwork.train.samples import TrainingSet
-from matchwork.train.sampling import SAMPLERS
 
 if TYPE_CHECKING:
     from matchwork.train.api import TrainingData as TrainingData
@@ -22,7 +23,17 @@ _HOMES = {
     "fit": "matchwork.train.fitting",
     "train": "matchwork.train.api",
 }
-__all__ = ["LOSSES", "SAMPLERS", "TrainConfig", "TrainingSet", *_HOMES]
-
+__all__ = [
+    "LOSSES",
+    "OPTIMIZERS",
+    "SAMPLERS",
+    "SCHEDULES",
+    "Sampler",
+    "TrainConfig",
+    "TrainingSet",
+    "register_loss",
+    "register_schedule",
+    *_HOMES,
+]
 __getattr__ = lazy_names(__name__, _HOMES)
 make_callable(__name__)

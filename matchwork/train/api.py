@@ -20,8 +20,8 @@ from matchwork.train.config import TrainConfig
 from matchwork.train.fitting import fit
 from matchwork.train.result import TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
-from matchwork.train.stage_settings import stage_configs
-from matchwork.train.validate import Validator
+from matchwork.train.stages.settings import stage_configs
+from matchwork.train.validation import Validator
 
 
 @dataclass(frozen=True)

@@ -1,99 +1,189 @@
-"""Everything that decides how a model is trained."""
+"""The settings of a training run."""
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import cache, partial
+from inspect import Parameter, signature
+from typing import Any, Literal
 
-from matchwork.config import later
 from matchwork.errors import ConfigError
 from matchwork.evaluate import canonical
-
-LossName: TypeAlias = Literal["cross-entropy", "squared", "hinge", "softmax"]
-NegativesName: TypeAlias = Literal["labelled", "own", "random", "hard", "replace", "in-batch"]
-GROUP_LOSSES = ("hinge", "softmax")
-_ONLY_WITH = {
-    "temperature": ("loss", "softmax"),
-    "warmup": ("schedule", "linear"),
-    "halve_every": ("schedule", "steps"),
-}
-"""Keys that have an effect only where another has a certain value."""
+from matchwork.train.losses import LOSSES, Loss
+from matchwork.train.optimizers import OPTIMIZERS, SCHEDULES
+from matchwork.train.samplers import SAMPLERS, Sampler
+from matchwork.train.samples import TrainingSet
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Settings of one training run.
+    """Settings of one training run; `[train]` of a recipe.
 
-    `negatives` says what a positive pair is trained against: "labelled" (every labelled pair
-    as it is), or `num_negatives` drawn anew each epoch from the query's "own" candidates, at
-    "random" from all documents, from BM25's best wrong answers ("hard"), by putting a random
-    text on either side ("replace", as IASM does), or all other documents of the batch
-    ("in-batch"). `batch_size` counts positives (pairs, for "labelled").
-
-    `schedule` moves the learning rate: "linear" up over the share `warmup` of all steps, then
-    down to 0; "steps" by half after every `halve_every` epochs. A trained encoder may have a rate
-    of its own. Every `dev_loss_every` batches (0: never) the loss is computed on a sample
-    of dev.
+    Attributes:
+        loss: Name in `LOSSES`.
+        margin: Margin of the hinge loss.
+        temperature: Scores are divided by it in the softmax loss.
+        negatives: Name in `SAMPLERS`: what a positive pair is trained against. "labelled" uses
+            labelled pairs as they are. The others draw anew each epoch: from the query's "own"
+            candidates, at "random" from all documents, from BM25's best wrong answers ("hard"),
+            or by putting a random text on either side ("replace", as IASM does). "in-batch" takes
+            all other documents of the batch.
+        num_negatives: Negatives drawn for each positive.
+        hard_depth: "hard" draws from so many of BM25's best documents.
+        optimizer: Name in `OPTIMIZERS`.
+        learning_rate: Largest learning rate.
+        encoder_learning_rate: Learning rate of a trained encoder; None: `learning_rate`.
+        schedule: Name in `SCHEDULES`: "constant", "linear" up then down to 0, or halved in
+            "steps".
+        warmup: Share of all steps in which "linear" rises.
+        halve_every: Epochs after which "steps" halves the rate.
+        weight_decay: Weight decay of the optimizer.
+        clip_norm: Largest norm of the gradient; None: not clipped.
+        batch_size: Positives in a batch (pairs, for "labelled").
+        max_epochs: Epochs; the one that is best on dev is kept.
+        patience: Stop after so many epochs without a better dev measure; None: never.
+        dev_measure: The measure on dev that decides which epoch is best.
+        dev_loss_every: Batches after which the loss on a sample of dev is computed; 0: never.
+        precision: Lightning's precision.
+        accelerator: Lightning's accelerator.
+        devices: GPUs, or processes on the CPU.
+        checkpoint_seconds: Seconds between two checkpoints.
     """
 
-    loss: LossName = "cross-entropy"
+    loss: str = "cross-entropy"
     margin: float = 1.0
-    temperature: float = later(1.0)
-    negatives: NegativesName = "labelled"
+    temperature: float = 1.0
+    negatives: str = "labelled"
     num_negatives: int = 4
     hard_depth: int = 50
-    optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 1e-3
-    encoder_learning_rate: float | None = later(None)
-    schedule: Literal["constant", "linear", "steps"] = later("constant")
-    warmup: float = later(0.0)
-    halve_every: int = later(10)
+    encoder_learning_rate: float | None = None
+    schedule: str = "constant"
+    warmup: float = 0.0
+    halve_every: int = 10
     weight_decay: float = 0.0
     clip_norm: float | None = None
     batch_size: int = 32
     max_epochs: int = 10
     patience: int | None = None
     dev_measure: str = "RR"
-    dev_loss_every: int = later(0)
+    dev_loss_every: int = 0
     precision: Literal["32", "64", "16-mixed", "bf16-mixed"] = "32"
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     devices: int = 1
     checkpoint_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        # One spelling, since the measures of an epoch are looked up by name: MRR is RR.
+        # Measures of an epoch are looked up by their canonical name: MRR is RR.
         object.__setattr__(self, "dev_measure", canonical(self.dev_measure))
+        self._check_ranges()
+        self._check_names()
+        if self.in_batch and self.batch_size < 2:
+            raise ConfigError("in-batch negatives need a batch_size of at least 2, got 1")
+
+    @property
+    def in_batch(self) -> bool:
+        """Whether a batch's other documents are the negatives of a pair."""
+        return SAMPLERS[self.negatives].in_batch
+
+    def make_loss(self) -> Loss:
+        """Return the loss for scores, with its options filled in."""
+        function = LOSSES[self.loss].function
+        return partial(function, **self.options(function))
+
+    def make_sampler(self, samples: TrainingSet) -> Sampler:
+        """Return the negative sampler over these training pairs."""
+        sampler = SAMPLERS[self.negatives]
+        return sampler(samples, **self.options(sampler))
+
+    def learning_rate_share(self, step: int, epoch: int, num_steps: int) -> float:
+        """Return the schedule's factor on all learning rates at `step` of `num_steps`."""
+        share = SCHEDULES[self.schedule].share
+        return share(step, epoch, num_steps, **self.options(share))
+
+    def options(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """Return those settings that `function` has as keyword-only parameters."""
+        return {name: getattr(self, name) for name in _options(function)}
+
+    def check_model(self, num_classes: int, bi_encoded: bool, where: str = "") -> None:
+        """Raise a `ConfigError` if these settings do not fit a model.
+
+        Args:
+            num_classes: Classes that the model tells apart.
+            bi_encoded: Whether the model encodes each text without the other.
+            where: Prefix of error messages.
+        """
+        if num_classes > 2:
+            losses = [name for name in LOSSES if LOSSES[name].class_function is not None]
+            samplers = [name for name in SAMPLERS if not SAMPLERS[name].draws_negatives]
+            for key, fitting in (("loss", losses), ("negatives", samplers)):
+                value = getattr(self, key)
+                if value not in fitting:
+                    raise ConfigError(
+                        f'{where}{key} = "{value}" knows only relevant and not relevant; with '
+                        f"num_classes = {num_classes} use {key} = {_either(fitting)}"
+                    )
+        if self.in_batch and not bi_encoded:
+            raise ConfigError(
+                f'{where}negatives = "{self.negatives}" needs texts that are encoded separately, '
+                'but this model cross-encodes pairs; use "labelled" or "own", another model, or '
+                "vectors.cross_encode = false"
+            )
+
+    def _check_ranges(self) -> None:
         at_least_1 = ("num_negatives", "batch_size", "max_epochs", "devices", "hard_depth")
         for name in (*at_least_1, "halve_every"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        self._check_rates()
         if self.patience is not None and self.patience < 1:
             raise ConfigError(f"patience must be at least 1 epoch, got {self.patience}")
         for name in ("margin", "weight_decay", "dev_loss_every", "checkpoint_seconds"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
-        for name in ("clip_norm", "temperature"):
+        for name in ("clip_norm", "temperature", "learning_rate", "encoder_learning_rate"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ConfigError(f"{name} must be positive, got {value}")
-        if self.loss in GROUP_LOSSES and self.negatives == "labelled":
-            raise ConfigError(
-                f"loss {self.loss!r} compares a positive with negatives, which "
-                'negatives = "labelled" does not give; use "own", "random", "hard", '
-                '"replace" or "in-batch"'
-            )
-        if self.negatives == "in-batch" and self.batch_size < 2:
-            raise ConfigError("in-batch negatives need a batch_size of at least 2, got 1")
-
-    def _check_rates(self) -> None:
-        for name in ("learning_rate", "encoder_learning_rate"):
-            rate = getattr(self, name)
-            if rate is not None and rate <= 0:
-                raise ConfigError(f"{name} must be positive, got {rate}")
         if not 0 <= self.warmup < 1:
             raise ConfigError(f"warmup must be at least 0 and below 1, got {self.warmup}")
-        for name, (key, value) in _ONLY_WITH.items():
-            given = getattr(self, name)
-            if given != getattr(TrainConfig, name) and getattr(self, key) != value:
-                raise ConfigError(
-                    f'{name} = {given} needs {key} = "{value}"; without, leave it out'
-                )
+
+    def _check_names(self) -> None:
+        """Look up every name, and refuse options that the named entries do not take.
+
+        `margin`, `num_negatives` and `hard_depth` are not refused: models set them by default,
+        whatever loss and negatives a recipe chooses.
+        """
+        OPTIMIZERS.check(self.optimizer)
+        if LOSSES[self.loss].needs_negatives and not SAMPLERS[self.negatives].draws_negatives:
+            others = _either(name for name in SAMPLERS if SAMPLERS[name].draws_negatives)
+            raise ConfigError(
+                f"loss {self.loss!r} compares a positive with negatives, which negatives = "
+                f'"{self.negatives}" does not give; use {others}'
+            )
+        losses = {name: LOSSES[name].function for name in LOSSES}
+        schedules = {name: SCHEDULES[name].share for name in SCHEDULES}
+        self._check_option("temperature", "loss", losses)
+        self._check_option("warmup", "schedule", schedules)
+        self._check_option("halve_every", "schedule", schedules)
+
+    def _check_option(self, name: str, key: str, entries: dict[str, Callable[..., Any]]) -> None:
+        value, chosen = getattr(self, name), getattr(self, key)
+        if value != getattr(TrainConfig, name) and name not in _options(entries[chosen]):
+            takers = _either(entry for entry in entries if name in _options(entries[entry]))
+            raise ConfigError(
+                f'{name} = {value} needs {key} = {takers}; with {key} = "{chosen}" leave it out'
+            )
+
+
+@cache
+def _options(function: Callable[..., Any]) -> list[str]:
+    """Return the training settings among the keyword-only parameters of a function or class."""
+    known = {field.name for field in fields(TrainConfig)}
+    parameters = signature(function).parameters.values()
+    return [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY and p.name in known]
+
+
+def _either(names: Iterable[str]) -> str:
+    """Return names in quotes: `"a", "b" or "c"`."""
+    quoted = [f'"{name}"' for name in sorted(names)]
+    return " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))

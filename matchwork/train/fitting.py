@@ -1,4 +1,4 @@
-"""Train a model: set up Lightning, run, and come back with the best weights."""
+"""Train a model with Lightning and leave it with its best weights."""
 
 import signal
 import time
@@ -23,17 +23,18 @@ from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import atomic_write, remove_leftovers
 from matchwork.models import Model, StageConfig
 from matchwork.quiet import quiet_lightning
+from matchwork.train.checkpointing import Checkpointing, Validate
 from matchwork.train.config import TrainConfig
-from matchwork.train.dev_loss import DevLoss
-from matchwork.train.keeper import Keeper, Validate
+from matchwork.train.feature_means import fit_feature_means
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import TrainingModule
+from matchwork.train.optimizers import SCHEDULES
 from matchwork.train.result import TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
-from matchwork.train.settle import settle
-from matchwork.train.stage_file import StageResult
-from matchwork.train.stages import STAGES, run_stages
+from matchwork.train.stages.files import StageResult
+from matchwork.train.stages.run import STAGES, run_stages
 from matchwork.train.state import LAST, TrainState, load_best, load_checkpoint
+from matchwork.train.validation import DevLoss
 
 
 def fit(
@@ -86,7 +87,7 @@ def fit(
             _fingerprint(model, samples, config, seed, staged), resume, show_progress
         )
         model.load_state_dict(load_best(run.folder), strict=False)
-    settle(model, samples, use_gpu=config.accelerator != "cpu")
+    fit_feature_means(model, samples, use_gpu=config.accelerator != "cpu")
     seconds = sum(stage.seconds for stage in staged if not stage.reused)
     seconds += sum(record["seconds"] for record in state.history)
     return TrainResult(
@@ -95,8 +96,7 @@ def fit(
         state.best_value,
         config.dev_measure,
         seconds=max(seconds, time.monotonic() - began),
-        cut_texts=samples.documents.num_cut_texts + samples.queries.num_cut_texts,
-        cut_tokens=samples.documents.num_cut_tokens + samples.queries.num_cut_tokens,
+        truncation=samples.truncation,
         dev_loss=state.dev_loss,
         stages=staged,
         folder=None if folder is None else Path(folder),
@@ -151,9 +151,9 @@ class _Run:
         if not began.finished(config):
             precision = next(self.model.parameters()).dtype
             module = TrainingModule(self.model, self.samples, config, self.seed, checkpoint)
-            keeper = self._keeper(fingerprint)
+            callback = self._checkpointing(fingerprint)
             with quiet_lightning():
-                _run(_trainer(config, folder, keeper, show_progress), module)
+                _run(_trainer(config, folder, callback, show_progress), module)
             if config.precision == "64":
                 self.model.to(precision)  # Lightning made it double
         final = load_checkpoint(folder, fingerprint)
@@ -165,32 +165,34 @@ class _Run:
                 self.observer.epoch(record)
         return state
 
-    def _keeper(self, fingerprint: str) -> Keeper:
+    def _checkpointing(self, fingerprint: str) -> Checkpointing:
         config, dev_loss = self.config, None
         if self.dev_samples is not None and config.dev_loss_every:
             dev_loss = DevLoss(self.dev_samples, config)
         observer = self.observer if config.devices == 1 else None
-        return Keeper(self.folder, config, fingerprint, self.validate, observer, dev_loss)
+        return Checkpointing(self.folder, config, fingerprint, self.validate, observer, dev_loss)
 
 
 def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
-    """Train; what other processes and Ctrl-C become in Lightning is turned back."""
+    """Train; turn errors of other processes and Ctrl-C back into what Lightning made them from."""
     ctrl_c = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(module)
     except SystemExit as error:
         if not isinstance(error.__context__, KeyboardInterrupt):
             raise
-        signal.signal(signal.SIGINT, ctrl_c)  # Lightning has switched it off
+        signal.signal(signal.SIGINT, ctrl_c)  # Lightning ignores it from now on
         raise KeyboardInterrupt from None
     except ProcessRaisedException as error:
         _, _, reason = str(error).strip().splitlines()[-1].partition(": ")
         raise TrainingError(f"a training process failed: {reason}") from error
 
 
-def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) -> pl.Trainer:
-    callbacks: list[Callback] = [keeper]
-    if progress:
+def _trainer(
+    config: TrainConfig, folder: Path, callback: Checkpointing, show_progress: bool
+) -> pl.Trainer:
+    callbacks: list[Callback] = [callback]
+    if show_progress:
         callbacks.append(RichProgressBar())
     return pl.Trainer(
         accelerator=config.accelerator,
@@ -202,25 +204,25 @@ def _trainer(config: TrainConfig, folder: Path, keeper: Keeper, progress: bool) 
         gradient_clip_val=config.clip_norm,
         logger=make_loggers(folder),
         callbacks=callbacks,
-        enable_progress_bar=progress,
+        enable_progress_bar=show_progress,
         enable_model_summary=False,
         log_every_n_steps=LOG_EVERY,
     )
 
 
 def _strategy(config: TrainConfig) -> str | DDPStrategy:
-    """One process for each of several devices.
+    """Return the strategy for one process per device.
 
-    Those of a GPU are spawned: where CUDA is in use, none can be forked. Those of a CPU are forked
-    from a server, since they then end at once. A spawned one takes its interpreter down while
-    threads of gloo may still ask for it, which aborts it (issue 190489 of PyTorch).
+    On GPUs processes are spawned, since CUDA does not survive a fork. On a CPU they are forked
+    from a server: a spawned process would shut down its interpreter while threads of gloo may
+    still use it, and abort (PyTorch issue 190489).
     """
     if config.devices == 1:
         return "auto"
     on_gpu = config.accelerator != "cpu" and torch.cuda.is_available()
     if on_gpu or "forkserver" not in get_all_start_methods():
         return DDPStrategy(start_method="spawn")
-    set_forkserver_preload([__name__])  # imported once, by the server
+    set_forkserver_preload([__name__])  # imported once, in the server
     return DDPStrategy(start_method="forkserver")
 
 
@@ -231,14 +233,14 @@ def _fingerprint(
     seed: int,
     stages: Sequence[StageResult],
 ) -> str:
-    """Identity of a run: same settings, same data, same stages before it.
+    """Return the identity of a run: its settings, data, seed and stages.
 
-    More epochs are not another run, unless the learning rate is meant to end with them.
+    A run with more epochs is the same run, unless the schedule depends on their number.
     """
     settings: dict[str, Any] = to_table(config)
-    for free in ("max_epochs", "patience", "checkpoint_seconds"):
-        if free != "max_epochs" or config.schedule != "linear":
-            del settings[free]
+    del settings["patience"], settings["checkpoint_seconds"]
+    if not SCHEDULES[config.schedule].needs_num_steps:
+        del settings["max_epochs"]
     digest = blake2b(digest_size=16)
     shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     configs = [to_table(model.config), to_table(model.encoder.config)]

@@ -1,7 +1,7 @@
-"""Length-bucketed batches of an epoch, from any position on.
+"""Batches of an epoch, bucketed by length, from any position on.
 
-The batches of epoch e follow from (seed, e) alone. A run that was killed therefore continues
-with the very batch that was next, without any state of the loader on disk.
+The batches of epoch e follow from (seed, e) alone, so that a resumed run continues with the
+next batch without any state of the loader on disk.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,30 +13,43 @@ from torch import Tensor
 from matchwork.errors import ConfigError
 from matchwork.text import PairBatch
 from matchwork.text.batch import Ids, shuffled_buckets
+from matchwork.train.samplers import Groups, Sampler
 from matchwork.train.samples import TrainingSet
-from matchwork.train.sampling import Groups, Sampler
 
 
 class TrainBatch:
-    """Pairs in flat form; `labels` and `mask` are (groups, candidates).
+    """Groups of pairs with their labels.
 
-    With in-batch negatives there are as many pairs as groups, and every query meets every
-    document: the labels are then (groups, groups).
+    Args:
+        pairs: All pairs of all groups, group after group.
+        labels: Shape (groups, candidates). With in-batch negatives, shape (groups, groups):
+            there is one pair per group, and every query is scored with every document.
+        mask: Bool, of the same shape.
     """
 
-    # No dataclass: Lightning takes those apart to convert their tensors, and ours are frozen.
+    # Not a dataclass: Lightning would convert its tensors in place, and ours are frozen.
     def __init__(self, pairs: PairBatch, labels: Tensor, mask: Tensor) -> None:
         self.pairs = pairs
         self.labels = labels
         self.mask = mask
 
     def to(self, device: torch.device | str) -> "TrainBatch":
-        """The same batch on another device."""
+        """Return the batch on another device."""
         return TrainBatch(self.pairs.to(device), self.labels.to(device), self.mask.to(device))
 
 
 class EpochLoader:
-    """Iterating gives the rest of the current epoch; `position()` says which and from where."""
+    """Iterates over the rest of the current epoch.
+
+    Args:
+        samples: The tokenised pairs.
+        sampler: Draws the groups of an epoch.
+        batch_size: Groups in a batch.
+        seed: Decides groups and order.
+        position: Returns the epoch and the number of its batches that are done.
+        rank: Number of this device.
+        num_ranks: Number of devices, which share out the batches.
+    """
 
     def __init__(
         self,
@@ -45,7 +58,6 @@ class EpochLoader:
         *,
         batch_size: int,
         seed: int,
-        in_batch: bool,
         position: Callable[[], tuple[int, int]],
         rank: int = 0,
         num_ranks: int = 1,
@@ -54,14 +66,13 @@ class EpochLoader:
         self.sampler = sampler
         self.batch_size = batch_size
         self.seed = seed
-        self.in_batch = in_batch
         self.position = position
         self.rank = rank
         self.num_ranks = num_ranks
         num_groups = len(sampler.draw(np.random.default_rng(0)).labels)
         self.num_batches = -(-num_groups // batch_size)
         if self.num_batches < num_ranks:
-            # A device without a batch would leave the others waiting for it forever.
+            # The other devices would wait forever for the one without a batch.
             raise ConfigError(
                 f"{num_groups} training groups make {self.num_batches} batches of {batch_size}, "
                 f"too few for {num_ranks} devices; lower batch_size or devices"
@@ -92,9 +103,9 @@ class EpochLoader:
             self.samples.documents.gather(document_rows.ravel()),
         )
         labels, mask = groups.labels[chosen], groups.mask[chosen]
-        if self.in_batch:
+        if self.sampler.in_batch:
             labels = np.eye(len(chosen), dtype=np.float32)
-            # Another relevant document, or the same one again, is not a negative.
+            # A document that is relevant too, or the same one again, is not a negative.
             relevant = self.samples.is_positive(query_rows, document_rows.T)
             mask = ~relevant | (labels > 0)
         return TrainBatch(pairs, torch.from_numpy(labels), torch.from_numpy(mask))

@@ -1,4 +1,4 @@
-"""Where the numbers of training go while it runs."""
+"""The loggers of a training run."""
 
 import importlib.util
 from pathlib import Path
@@ -9,7 +9,7 @@ LOG_EVERY = 20  # steps
 
 
 def make_loggers(folder: Path) -> list[Logger]:
-    """CSV files in `logs`, and TensorBoard's beside them if that is installed."""
+    """Return loggers that write CSV to `logs` and, if it is installed, TensorBoard's files."""
     loggers: list[Logger] = [CSVLogger(folder, name="logs")]
     if importlib.util.find_spec("tensorboard"):
         loggers.append(TensorBoardLogger(folder, name="tensorboard"))

@@ -1,26 +1,69 @@
 """Losses over groups of scores: point-wise, pair-wise and list-wise.
 
-All take `scores`, `labels` and a bool `mask` of shape (groups, candidates) and give one
-number, averaged so that the batch size does not change its scale.
+Another package adds one with `register_loss`. Losses are averaged, so that the batch size does
+not change their scale.
 """
 
 from collections.abc import Callable
-from functools import partial
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from matchwork.errors import ConfigError
 from matchwork.registry import Registry
-from matchwork.train.config import TrainConfig
 
 Loss: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""`loss(scores, labels, mask)`, each of shape (groups, candidates); returns a scalar."""
+F = TypeVar("F", bound=Callable[..., Tensor])
 
-LOSSES: Registry[Callable[[TrainConfig], Loss]] = Registry("loss")
+
+@dataclass(frozen=True)
+class LossEntry:
+    """A registered loss and what it needs.
+
+    Attributes:
+        function: The loss; its keyword-only parameters are fields of `TrainConfig`.
+        needs_negatives: Whether it compares a positive with negatives in the same group.
+        class_function: The loss for more than two classes, which takes logits of shape
+            (groups, candidates, classes) in place of scores; None: for two classes only.
+    """
+
+    function: Callable[..., Tensor]
+    needs_negatives: bool = False
+    class_function: Loss | None = None
 
 
+LOSSES: Registry[LossEntry] = Registry("loss")
+
+
+def register_loss(
+    name: str, *, needs_negatives: bool = False, class_function: Loss | None = None
+) -> Callable[[F], F]:
+    """Return a decorator that registers a loss; see `LossEntry` for the arguments."""
+
+    def register(function: F) -> F:
+        LOSSES.add(name, LossEntry(function, needs_negatives, class_function))
+        return function
+
+    return register
+
+
+def class_cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """Point-wise: cross entropy of class labels; mean over pairs.
+
+    Args:
+        logits: Shape (groups, candidates, classes).
+        labels: Class indices, shape (groups, candidates).
+        mask: Bool, shape (groups, candidates).
+    """
+    targets = labels.to(torch.int64).masked_fill(~mask, 0)
+    terms = functional.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
+    return terms.masked_fill(~mask, 0.0).sum() / mask.sum().clamp_min(1)
+
+
+@register_loss("cross-entropy", class_function=class_cross_entropy)
 def cross_entropy(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     """Point-wise: each score is the logit of "relevant"; mean over pairs."""
     targets = (labels > 0).to(scores.dtype)
@@ -28,31 +71,15 @@ def cross_entropy(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     return terms.masked_fill(~mask, 0.0).sum() / mask.sum().clamp_min(1)
 
 
-def class_cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """Point-wise: `labels` are classes, `logits` (groups, candidates, classes); mean over pairs."""
-    targets = labels.to(torch.int64).masked_fill(~mask, 0)
-    terms = functional.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
-    return terms.masked_fill(~mask, 0.0).sum() / mask.sum().clamp_min(1)
-
-
-def require_class_loss(config: TrainConfig, num_classes: int, where: str = "") -> None:
-    """More than two classes are learnt from labels as they stand, by cross entropy."""
-    for name, wanted in (("loss", "cross-entropy"), ("negatives", "labelled")):
-        value = getattr(config, name)
-        if num_classes > 2 and value != wanted:
-            raise ConfigError(
-                f"{where}{name} = {value!r} knows only relevant and not relevant; with "
-                f"num_classes = {num_classes} use {name} = {wanted!r}"
-            )
-
-
+@register_loss("squared")
 def squared_error(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """Point-wise: each score should equal its grade; mean over pairs."""
+    """Point-wise: squared difference of score and label; mean over pairs."""
     terms = (scores - labels.to(scores.dtype)) ** 2
     return terms.masked_fill(~mask, 0.0).sum() / mask.sum().clamp_min(1)
 
 
-def hinge(scores: Tensor, labels: Tensor, mask: Tensor, margin: float = 1.0) -> Tensor:
+@register_loss("hinge", needs_negatives=True)
+def hinge(scores: Tensor, labels: Tensor, mask: Tensor, *, margin: float = 1.0) -> Tensor:
     """Pair-wise: `max(0, margin + negative - positive)`, summed in a group, mean over groups.
 
     Zero exactly when every negative lies at least `margin` below its positive.
@@ -63,19 +90,14 @@ def hinge(scores: Tensor, labels: Tensor, mask: Tensor, margin: float = 1.0) -> 
     return terms.masked_fill(~pairs, 0.0).sum() / max(1, len(scores))
 
 
-def softmax(scores: Tensor, labels: Tensor, mask: Tensor, temperature: float = 1.0) -> Tensor:
-    """List-wise: cross entropy of the softmax over a group with its (normalised) grades.
+@register_loss("softmax", needs_negatives=True)
+def softmax(scores: Tensor, labels: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
+    """List-wise: cross entropy of the softmax over a group with its normalised grades.
 
-    The lower the temperature, the smaller a difference of scores may be to count as one.
+    Scores are divided by `temperature`; lower it for scores that lie close together.
     """
     targets = labels.to(scores.dtype).masked_fill(~mask, 0.0)
     totals = targets.sum(dim=-1, keepdim=True)
     logits = (scores / temperature).masked_fill(~mask, torch.finfo(scores.dtype).min)
     terms = -(targets / totals.clamp_min(1e-12) * functional.log_softmax(logits, dim=-1))
     return terms.masked_fill(~mask, 0.0).sum() / max(1, len(scores))
-
-
-LOSSES.add("cross-entropy", lambda config: cross_entropy)
-LOSSES.add("squared", lambda config: squared_error)
-LOSSES.add("hinge", lambda config: partial(hinge, margin=config.margin))
-LOSSES.add("softmax", lambda config: partial(softmax, temperature=config.temperature))

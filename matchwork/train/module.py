@@ -1,45 +1,42 @@
-"""The Lightning side of training: one step."""
+"""The Lightning module: one training step, its optimizer and its learning rates."""
 
 import math
 from copy import deepcopy
+from inspect import signature
 from itertools import chain
 from typing import Any
 
 import lightning.pytorch as pl
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from matchwork.errors import TrainingError
+from matchwork.encode import Encoder
+from matchwork.errors import ConfigError, TrainingError
 from matchwork.interact import masked_mean
 from matchwork.models import MatchOutput, Model, bi_encoded
 from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig
 from matchwork.train.loader import EpochLoader, TrainBatch
-from matchwork.train.losses import LOSSES, class_cross_entropy, require_class_loss
-from matchwork.train.optimizer import make_optimizer, set_rates
+from matchwork.train.losses import LOSSES
+from matchwork.train.optimizers import OPTIMIZERS
 from matchwork.train.samples import TrainingSet
-from matchwork.train.sampling import SAMPLERS, Sampler, require_apart
-from matchwork.train.state import TrainState
+from matchwork.train.state import TrainState, not_finite
 
-
-def trained_tensors(model: Model) -> dict[str, Tensor]:
-    """The state without what training never changes (frozen word vectors are large)."""
-    frozen = model.frozen_names()
-    return {
-        name: tensor.detach().cpu().contiguous()
-        for name, tensor in model.state_dict().items()
-        if name not in frozen
-    }
-
-
-def _at_least_32_bits(scores: Tensor) -> Tensor:
-    """Losses subtract scores, for which 16 bits are too few."""
-    return scores.to(torch.promote_types(scores.dtype, torch.float32))
+_BASE_RATE = "initial_lr"
 
 
 class TrainingModule(pl.LightningModule):
-    """Scores groups of pairs and asks the loss."""
+    """Computes the loss of a batch and sets up the optimizer.
+
+    Args:
+        model: The model to train.
+        samples: The tokenised training pairs.
+        config: The training settings.
+        seed: Decides negatives, the order of batches and dropout.
+        checkpoint: The checkpoint to resume from, or None.
+    """
 
     def __init__(
         self,
@@ -56,34 +53,32 @@ class TrainingModule(pl.LightningModule):
         self.seed = seed
         self.state = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
         self._resume = checkpoint
-        require_class_loss(config, model.config.num_classes)
-        require_apart(config, bi_encoded(model))
-        self._loss = LOSSES[config.loss](config)
-        self._sampler: Sampler = SAMPLERS[config.negatives](samples, config)
+        config.check_model(model.config.num_classes, bi_encoded(model))
+        self._loss = config.make_loss()
+        self._sampler = config.make_sampler(samples)
 
     @torch.no_grad()
     def setup(self, stage: str) -> None:
-        """Weights of one of several processes are its own: on a CPU they come in shared memory."""
+        """Copy the weights in each of several processes; on a CPU they come in shared memory."""
         if self.trainer.world_size > 1:
             for tensor in chain(self.parameters(), self.buffers()):
                 tensor.data = tensor.data.clone()
             self._resume = deepcopy(self._resume)
 
     def train_dataloader(self) -> EpochLoader:
-        """Batches of the current epoch, shared out between the devices."""
+        """Return the rest of the current epoch's batches for this device."""
         return EpochLoader(
             self.samples,
             self._sampler,
             batch_size=self.settings.batch_size,
             seed=self.seed,
-            in_batch=self.settings.negatives == "in-batch",
             position=self.state.position,
             rank=self.trainer.global_rank,
             num_ranks=self.trainer.world_size,
         )
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        """The optimiser, where it left off when resuming."""
+    def configure_optimizers(self) -> Optimizer:
+        """Return the optimizer, with its checkpointed state when resuming."""
         optimizer = make_optimizer(self.model, self.settings)
         if self._resume:
             self.model.load_state_dict(self._resume["model"], strict=False)
@@ -91,29 +86,29 @@ class TrainingModule(pl.LightningModule):
         return optimizer
 
     def on_train_start(self) -> None:
-        """The loss scale of 16-bit training goes on where it stopped."""
+        """Restore the loss scale of 16-bit training when resuming."""
         if self._resume:
             if self._resume["precision"]:
                 self.trainer.precision_plugin.load_state_dict(self._resume["precision"])
             self._resume = None
 
     def on_train_batch_start(self, batch: TrainBatch, batch_idx: int) -> None:
-        """Random numbers of a step (dropout) follow from (seed, step, rank), as its batch does.
+        """Set learning rates and random numbers (for dropout) from seed, step and rank alone.
 
-        So does its learning rate from the state, wherever a run was cut.
+        A resumed run therefore continues exactly as the uninterrupted one.
         """
-        steps = int(self.trainer.num_training_batches) * self.settings.max_epochs
-        set_rates(self.trainer.optimizers[0], self.settings, self.state, steps)
+        num_steps = int(self.trainer.num_training_batches) * self.settings.max_epochs
+        set_rates(self.trainer.optimizers[0], self.settings, self.state, num_steps)
         source = np.random.SeedSequence([self.seed, self.state.step, self.global_rank])
         torch.manual_seed(int(source.generate_state(1, np.uint64)[0]))
 
     def configure_gradient_clipping(
         self,
-        optimizer: torch.optim.Optimizer,
+        optimizer: Optimizer,
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """By their norm. Lightning does so too, but not for fused steps in bfloat16."""
+        """Clip by norm; Lightning would not for a fused optimizer in bfloat16."""
         if gradient_clip_val is not None:
             groups = optimizer.param_groups
             parameters = [parameter for group in groups for parameter in group["params"]]
@@ -122,12 +117,12 @@ class TrainingModule(pl.LightningModule):
     def transfer_batch_to_device(
         self, batch: TrainBatch, device: torch.device, dataloader_idx: int
     ) -> TrainBatch:
-        """Ids, masks and labels to where the model is."""
+        """Move a batch to the model's device."""
         return batch.to(device)
 
     def training_step(self, batch: TrainBatch, batch_idx: int) -> Tensor:
-        """Loss of one batch; a loss that is not finite stops training."""
-        loss = self.loss_of(batch)
+        """Return the loss of one batch; raise a `TrainingError` if it is not finite."""
+        loss = self.batch_loss(batch)
         value = float(loss.detach())
         if not math.isfinite(value):
             step, epoch = self.state.step + 1, self.state.epoch + 1
@@ -136,24 +131,26 @@ class TrainingModule(pl.LightningModule):
         self.log("loss", value, prog_bar=True, logger=False)
         return loss
 
-    def loss_of(self, batch: TrainBatch) -> Tensor:
-        """What training makes small, of a batch of either split."""
+    def batch_loss(self, batch: TrainBatch) -> Tensor:
+        """Return the loss of a batch of training or dev pairs, with the model's penalty."""
         if self.model.config.num_classes > 2:
+            class_loss = LOSSES[self.settings.loss].class_function
+            assert class_loss is not None  # else check_model would have refused the loss
             logits = self.model(batch.pairs).logits.unflatten(0, batch.labels.shape)
-            return class_cross_entropy(_at_least_32_bits(logits), batch.labels, batch.mask)
-        output = self._scored(batch.pairs)
+            return class_loss(_at_least_32_bits(logits), batch.labels, batch.mask)
+        output = self._score(batch.pairs)
         scores = output.scores.view_as(batch.labels)
         loss = self._loss(_at_least_32_bits(scores), batch.labels, batch.mask)
         if output.penalty is None:
             return loss
-        positive = self.model.config.aux == "positive"
-        counted = batch.mask & (batch.labels > 0) if positive else batch.mask
+        positive_only = self.model.config.aux == "positive"
+        counted = batch.mask & (batch.labels > 0) if positive_only else batch.mask
         return loss + masked_mean(output.penalty, counted.flatten())
 
-    def _scored(self, pairs: PairBatch) -> MatchOutput:
-        """Every pair, or with in-batch negatives every query with every document."""
+    def _score(self, pairs: PairBatch) -> MatchOutput:
+        """Score every pair or, with in-batch negatives, every query with every document."""
         model = self.model
-        if self.settings.negatives != "in-batch" or not bi_encoded(model):
+        if not self.settings.in_batch or not bi_encoded(model):
             output: MatchOutput = model(pairs)
             return output
         query, document = model.encode(pairs.query), model.encode(pairs.document)
@@ -162,7 +159,7 @@ class TrainingModule(pl.LightningModule):
         return model.match(query.repeat_each(len(document)), document.tile(len(query)))
 
     def checkpoint_tensors(self) -> dict[str, Any]:
-        """What a checkpoint holds beside the state."""
+        """Return what a checkpoint holds beside the state: weights, optimizer, loss scale."""
         return {
             "model": trained_tensors(self.model),
             "optimizer": self.trainer.optimizers[0].state_dict(),
@@ -170,9 +167,62 @@ class TrainingModule(pl.LightningModule):
         }
 
 
-def not_finite(what: str, step: int, epoch: int) -> str:
-    """The message of a `TrainingError`."""
-    return (
-        f"{what} at step {step} (epoch {epoch}); training stopped and the last good checkpoint "
-        "was kept. Lower the learning rate, set clip_norm, or check the input vectors."
+def trained_tensors(model: Model) -> dict[str, Tensor]:
+    """Return the state without what training never changes (frozen word vectors are large)."""
+    frozen = model.frozen_names()
+    return {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in model.state_dict().items()
+        if name not in frozen
+    }
+
+
+def make_optimizer(model: Model, config: TrainConfig) -> Optimizer:
+    """Return the optimizer over all trained parameters, in one group per learning rate."""
+    encoder_rates = _encoder_rates(model.encoder, config)
+    groups: dict[float, list[nn.Parameter]] = {}
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            rate = encoder_rates.get(parameter, config.learning_rate)
+            groups.setdefault(rate, []).append(parameter)
+    make = OPTIMIZERS[config.optimizer]
+    options = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+    if "fused" in signature(make).parameters:
+        options["fused"] = can_fuse(config, next(model.parameters()).device)
+    return make(
+        [{"params": group, "lr": rate, _BASE_RATE: rate} for rate, group in groups.items()],
+        **options,
     )
+
+
+def can_fuse(config: TrainConfig, device: torch.device) -> bool:
+    """Whether one kernel may update all parameters.
+
+    With 16-bit floats a fused step undoes the loss scale itself, too late for clipping.
+    """
+    clips_scaled = config.clip_norm is not None and config.precision == "16-mixed"
+    return device.type in ("cpu", "cuda") and not clips_scaled
+
+
+def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, float]:
+    """Return the learning rate of every encoder parameter, if encoders have one of their own."""
+    if config.encoder_learning_rate is None:
+        return {}
+    if not any(parameter.requires_grad for parameter in encoder.parameters()):
+        raise ConfigError(
+            f"encoder_learning_rate = {config.encoder_learning_rate} has no effect: the encoder "
+            "is frozen; make it trainable or leave the rate out"
+        )
+    return dict.fromkeys(encoder.parameters(), config.encoder_learning_rate)
+
+
+def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_steps: int) -> None:
+    """Set the learning rates of the next step, which follow from `state` alone."""
+    share = config.learning_rate_share(state.step, state.epoch, num_steps)
+    for group in optimizer.param_groups:
+        group["lr"] = group[_BASE_RATE] * share
+
+
+def _at_least_32_bits(scores: Tensor) -> Tensor:
+    """Return scores precise enough to be subtracted from each other."""
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))

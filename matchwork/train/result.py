@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from matchwork.matcher.pair_rows import Truncation
 from matchwork.rank.calibration import AnyCalibration
-from matchwork.train.stage_file import StageResult
+from matchwork.train.stages.files import StageResult
 from matchwork.types import Run
 
 
@@ -45,8 +46,7 @@ class TrainResult:
         best_value: Its dev measure; None without dev.
         dev_measure: Name of that measure.
         seconds: Time of stages, epochs and calibration, including those before a resume.
-        cut_texts: Training texts that were longer than the length limits.
-        cut_tokens: Tokens that these lost.
+        truncation: Training texts that the length limits cut, and the tokens they lost.
         dev_loss: Pairs (batches done, loss on dev), where `dev_loss_every` is set.
         stages: Results of the model's stages, in order.
         calibration: The calibration fitted on dev; None without dev, or with one class there.
@@ -59,8 +59,7 @@ class TrainResult:
     best_value: float | None
     dev_measure: str
     seconds: float
-    cut_texts: int = 0
-    cut_tokens: int = 0
+    truncation: Truncation = field(default_factory=Truncation)
     dev_loss: list[list[float]] = field(default_factory=list)
     stages: list[StageResult] = field(default_factory=list)
     calibration: AnyCalibration | None = None
@@ -75,10 +74,8 @@ class TrainResult:
             origin = "from the cache" if stage.reused else f"in {stage.seconds:.1f} s"
             loss = "" if stage.best_loss is None else f", dev loss {stage.best_loss:.4f}"
             lines.append(f"stage {stage.name}: epoch {stage.best_epoch}{loss}, {origin}")
-        if self.cut_texts:
-            lines.append(
-                f"{self.cut_texts:,} texts were too long and lost {self.cut_tokens:,} tokens"
-            )
+        if self.truncation.texts:
+            lines.append(f"truncation: {self.truncation}")
         if self.calibration is not None:
             lines.append("probabilities are calibrated on dev")
         if self.folder is not None:

@@ -1,4 +1,4 @@
-"""Training texts, tokenised once, and the labelled pairs between them."""
+"""Tokenised training texts and the labelled pairs between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,27 +9,32 @@ import numpy.typing as npt
 
 from matchwork.data.dataset import Split
 from matchwork.errors import DataError
+from matchwork.matcher.pair_rows import Truncation
 from matchwork.text import Tokenizer
 from matchwork.text.batch import Ids, TokenTable
 
 
 @dataclass(frozen=True)
 class Lists:
-    """For every query a list of document rows, in one flat array (CSR)."""
+    """A list of document rows for every query, in one flat array (CSR)."""
 
     flat: Ids
     starts: Ids
 
     @classmethod
     def group(cls, query_rows: Ids, document_rows: Ids, num_queries: int) -> "Lists":
-        """Collect documents by query, keeping their order."""
+        """Group documents by query, keeping their order."""
         by_query = np.argsort(query_rows, kind="stable")
         starts = np.zeros(num_queries + 1, dtype=np.int64)
         np.cumsum(np.bincount(query_rows, minlength=num_queries), out=starts[1:])
         return cls(document_rows[by_query], starts)
 
     def draw(self, query_rows: Ids, num: int, rng: np.random.Generator) -> Ids:
-        """`num` documents for each query, with repetition; -1 where the list is empty."""
+        """Draw documents with repetition.
+
+        Returns:
+            Document rows, shape (queries, num); -1 where a query's list is empty.
+        """
         counts = np.diff(self.starts)[query_rows][:, None]
         if not len(self.flat):
             return np.full((len(query_rows), num), -1, dtype=np.int64)
@@ -40,7 +45,17 @@ class Lists:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Token tables of both sides and every labelled pair as rows of them."""
+    """Token tables of queries and documents, and every labelled pair as rows of them.
+
+    Attributes:
+        queries: Tokens of every query once.
+        documents: Tokens of every document once.
+        query_rows: Row of each pair's query, shape (pairs,).
+        document_rows: Row of each pair's document, shape (pairs,).
+        labels: Labels divided by the split's label scale, shape (pairs,).
+        document_texts: The documents.
+        query_texts: The queries.
+    """
 
     queries: TokenTable
     documents: TokenTable
@@ -58,7 +73,14 @@ class TrainingSet:
         max_query_length: int | None = None,
         max_document_length: int | None = None,
     ) -> "TrainingSet":
-        """Tokenise a split; it must hold at least one positive pair."""
+        """Tokenise a split, which must have at least one positive pair.
+
+        Args:
+            split: The pairs.
+            tokenizer: Splits texts into tokens.
+            max_query_length: Most tokens of a query; None: any number.
+            max_document_length: Most tokens of a document; None: any number.
+        """
         query_row = {query_id: row for row, query_id in enumerate(split.queries)}
         document_row = {
             document_id: row for row, document_id in enumerate(split.labelled_documents)
@@ -84,14 +106,22 @@ class TrainingSet:
             queries,
         )
 
+    @property
+    def truncation(self) -> Truncation:
+        """Count the texts that the length limits cut, and the tokens that they lost."""
+        sides = self.queries, self.documents
+        return Truncation(
+            sum(side.num_cut_texts for side in sides), sum(side.num_cut_tokens for side in sides)
+        )
+
     @cached_property
     def positives(self) -> Ids:
-        """Positions of the positive pairs."""
+        """Indices of the positive pairs."""
         return np.flatnonzero(self.labels > 0)
 
     @cached_property
     def own_negatives(self) -> Lists:
-        """Every query's candidates with label 0."""
+        """Candidates with label 0 of every query."""
         negative = self.labels <= 0
         return Lists.group(
             self.query_rows[negative], self.document_rows[negative], len(self.queries)
@@ -99,7 +129,7 @@ class TrainingSet:
 
     @cached_property
     def mined(self) -> dict[int, Lists]:
-        """Hard negatives by depth, once a sampler has searched for them: seeds share them."""
+        """Hard negatives by depth, filled by the sampler that searches for them; seeds share it."""
         return {}
 
     @cached_property
@@ -108,8 +138,8 @@ class TrainingSet:
         return np.unique(keys + self.document_rows[self.positives])
 
     def is_positive(self, query_rows: Ids, document_rows: Ids) -> npt.NDArray[np.bool_]:
-        """Whether each pair of rows is labelled relevant."""
+        """Return whether each pair of rows is labelled relevant, of the shape of the rows."""
         keys = query_rows * len(self.documents) + document_rows
         slots = np.minimum(np.searchsorted(self._positive_keys, keys), len(self._positive_keys) - 1)
-        found: npt.NDArray[np.bool_] = self._positive_keys[slots] == keys
-        return found
+        relevant: npt.NDArray[np.bool_] = self._positive_keys[slots] == keys
+        return relevant

@@ -1,7 +1,8 @@
-"""Where a training run stands, and how that is kept on disk."""
+"""The state of a training run, and its checkpoint on disk."""
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,17 @@ LAST, BEST, HISTORY = "last.ckpt", "best.safetensors", "history.csv"
 
 @dataclass
 class TrainState:
-    """Position, running loss and what has been best on dev; grows by one record per epoch.
+    """The state of a run.
 
-    `dev_loss` are pairs: after how many batches, and the loss on dev there.
+    Attributes:
+        epoch: Epochs done.
+        batch: Batches done of the epoch under way.
+        step: Batches done in all.
+        loss_sum: Sum of the losses of the epoch under way.
+        best_value: Best dev value so far; None without dev.
+        best_epoch: The epoch (from 1) with that value.
+        history: One record per epoch.
+        dev_loss: Pairs (batches done, loss on dev).
     """
 
     epoch: int = 0
@@ -36,14 +45,38 @@ class TrainState:
     dev_loss: list[list[float]] = field(default_factory=list)
 
     def position(self) -> tuple[int, int]:
-        """The epoch under way and how many of its batches are done."""
+        """Return the epoch under way and the number of its batches that are done."""
         return self.epoch, self.batch
 
     def finished(self, config: TrainConfig | StageConfig) -> bool:
-        """Whether all epochs are done, or dev has not improved for too long."""
+        """Return whether all epochs are done or dev has not improved within `patience` epochs."""
         waited = self.epoch - self.best_epoch
-        tired = config.patience is not None and waited >= config.patience
-        return self.epoch >= config.max_epochs or (self.epoch > 0 and tired)
+        out_of_patience = config.patience is not None and waited >= config.patience
+        return self.epoch >= config.max_epochs or (self.epoch > 0 and out_of_patience)
+
+    def end_epoch(
+        self, measured: Mapping[str, float], value: float | None, improved: bool, seconds: float
+    ) -> dict[str, float]:
+        """Add a record to the history and begin the next epoch.
+
+        Args:
+            measured: What was measured on dev.
+            value: The dev value that decides which epoch is best; None without dev.
+            improved: Whether it is better than all before.
+            seconds: Time that the epoch took.
+        """
+        if improved:
+            self.best_value, self.best_epoch = value, self.epoch + 1
+        record = {
+            "epoch": self.epoch + 1,
+            "loss": self.loss_sum / max(1, self.batch),
+            **measured,
+            "best": float(improved),
+            "seconds": round(seconds, 3),
+        }
+        self.history.append(record)
+        self.epoch, self.batch, self.loss_sum = self.epoch + 1, 0, 0.0
+        return record
 
 
 def save_checkpoint(
@@ -52,22 +85,22 @@ def save_checkpoint(
     tensors: dict[str, Any],
     fingerprint: str,
 ) -> None:
-    """Write everything needed to go on, in one file that is whole or absent."""
+    """Write everything needed to resume, in one file that is either complete or absent."""
     with atomic_write(folder / LAST, "wb") as stream:
         try:
             torch.save({"fingerprint": fingerprint, "state": asdict(state), **tensors}, stream)
-        except RuntimeError as error:  # what PyTorch makes of a full disk
+        except RuntimeError as error:  # PyTorch raises it for a full disk
             raise OSError(f"the checkpoint cannot be saved ({error})") from error
 
 
 def drop_checkpoint(folder: Path) -> None:
-    """Remove what a finished run no longer needs: several times the size of its weights."""
+    """Remove the checkpoint of a finished run, which is several times the size of its weights."""
     for name in (LAST, BEST):
         (folder / name).unlink(missing_ok=True)
 
 
 def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:
-    """The last checkpoint, None when there is none yet; only plain tensors are read."""
+    """Return the last checkpoint, or None; only plain tensors are unpickled."""
     path = folder / LAST
     if not path.exists():
         return None
@@ -86,7 +119,7 @@ def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:
 
 
 def save_history(folder: Path, history: list[dict[str, float]]) -> None:
-    """Write one line per epoch."""
+    """Write the history as CSV, one line per epoch."""
     stream = io.StringIO()
     names = list(dict.fromkeys(name for record in history for name in record))
     writer = csv.DictWriter(stream, names, lineterminator="\n")
@@ -96,7 +129,7 @@ def save_history(folder: Path, history: list[dict[str, float]]) -> None:
 
 
 def load_best(folder: Path) -> dict[str, Tensor]:
-    """The weights of the best epoch."""
+    """Return the weights of the best epoch."""
     path = folder / BEST
     try:
         return load_file(path)
@@ -104,3 +137,11 @@ def load_best(folder: Path) -> dict[str, Tensor]:
         raise FolderError(
             f"{path}: the best weights cannot be read ({error}); delete {folder} to start again"
         ) from error
+
+
+def not_finite(problem: str, step: int, epoch: int) -> str:
+    """Return the message of a `TrainingError` about numbers that are not finite."""
+    return (
+        f"{problem} at step {step} (epoch {epoch}); training stopped and the last good "
+        "checkpoint was kept. Lower the learning rate, set clip_norm, or check the input vectors."
+    )

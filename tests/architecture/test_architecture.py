@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from matchwork.experiment import load_recipe
+from matchwork.experiment.recipe.files import read_recipe_file
 from matchwork.experiment.results import results_page
 from matchwork.experiment.sweep import load_sweep
+from matchwork.experiment.sweep.result import stale_combinations
 from matchwork.models import MODELS
 from matchwork.version import VERSION
 
@@ -68,7 +70,7 @@ def test_every_model_is_registered_documented_checked_and_tried(name):
     page = ROOT / f"docs/models/{name}.md"
     assert page.is_file() and all(f"`{each}`" in page.read_text() for each in registered)
     assert (ROOT / f"tests/parity/test_{name}.py").is_file()
-    recipes = [tomllib.loads(path.read_text()) for path in RECIPES]
+    recipes = [read_recipe_file(path) for path in RECIPES]
     assert any(recipe["model"]["name"] in registered for recipe in recipes)
 
 
@@ -80,13 +82,12 @@ def test_every_result_is_that_of_its_recipe_today():
         path for path in made if path.parent.name not in ("analyses", "faithfulness", "sweeps")
     ]
     assert of_recipes
-    stale = [
-        f"{path.parent.name}/{path.stem}"
-        for path in of_recipes
-        if load_recipe(ROOT / "recipes" / path.parent.name / f"{path.stem}.toml").hash
-        != json.loads(path.read_text())["recipe_hash"]
-    ]
-    assert not stale, f"run these again: {stale}"
+    stale = {}
+    for path in of_recipes:
+        recipe = load_recipe(ROOT / "recipes" / path.parent.name / f"{path.stem}.toml")
+        if changed := recipe.differences(json.loads(path.read_text())["settings"]):
+            stale[f"{path.parent.name}/{path.stem}"] = changed
+    assert not stale, f"run these again, or undo the change of their settings: {stale}"
 
 
 def test_there_are_sweeps():
@@ -100,7 +101,8 @@ def test_every_sweep_is_right_and_its_result_that_of_today(path):
     made = ROOT / "results/sweeps" / f"{path.stem}.json"
     if made.is_file():
         result = json.loads(made.read_text())
-        assert result["hash"] == sweep.hash, "run it again with --resume"
+        assert stale_combinations(sweep, result) == {}, "run it again with --resume"
+        assert len(result["combinations"]) == len(sweep.combinations)
         assert result["missing"] == [] and made.with_suffix(".svg").is_file()
 
 

@@ -44,7 +44,7 @@ def test_the_matrix_has_the_values_of_the_matcher(opened, at_home, bag):
 def test_the_path_over_the_matrix(opened, folders):
     dialog = opened("match-srnn")
     document = dialog.locator(".quote").inner_text()
-    explanation = explain(Matcher.load(folders["match-srnn"]), QUERY, document).to_json()
+    explanation = explain(Matcher.load(folders["match-srnn"]), QUERY, document).to_dict()
     cells = explanation["paths"][0]["cells"]
     expect(dialog.locator("polyline.path").first).to_be_attached()
     points = dialog.locator("polyline.path").first.get_attribute("points").split()
@@ -64,6 +64,21 @@ def test_phrases_parts_and_weights(opened):
     expect(dialog.get_by_text("Which phrases were found")).to_be_visible()
     expect(dialog.locator(".phrases").first.locator("li")).to_have_count(len(QUERY.split()))
     expect(dialog.get_by_text("Weight of each query phrase at level 0")).to_be_visible()
+
+
+def test_a_view_without_a_drawing_of_its_own_is_a_table(opened, at_home):
+    table = {"caption": "", "header": ["word", "value"], "rows": [["hamlet", "0.5"]], "note": "one"}
+    view = {"name": "other", "title": "Of another package", "tables": [table], "notes": ["A note."]}
+
+    def add(route):
+        response = route.fetch()
+        route.fulfill(response=response, json={**response.json(), "views": [view]})
+
+    at_home.page.route("**/explain", add)
+    dialog = opened("bag")
+    dialog.get_by_text("Of another package").click()
+    expect(dialog.get_by_role("cell", name="hamlet")).to_be_visible()
+    expect(dialog.get_by_text("A note.")).to_be_visible()
 
 
 def test_two_matchers_explain_the_same_document(opened, at_home):

@@ -15,7 +15,7 @@ max_epochs = 1
 accelerator = "cpu"
 """
 SWEEP = """
-recipe = "tiny.toml"
+base = "tiny.toml"
 [sweep]
 "vectors.dim" = [2, 4]
 [chart]

@@ -22,7 +22,7 @@ from matchwork.experiment.recipe import (
 from matchwork.experiment.results import by_condition
 from matchwork.models import MODELS, StageConfig
 from matchwork.models.iam.stages import EnergyConfig, LanguageModelConfig
-from matchwork.train import TrainConfig
+from matchwork.train import LOSSES, OPTIMIZERS, SAMPLERS, SCHEDULES, TrainConfig
 
 RECIPES, IAM = "docs/recipes.md", "docs/models/iam.md"
 GENERATED = {"benchmarks.md", "changelog.md", "reference/cli.md", "results/index.md"}
@@ -70,6 +70,15 @@ def test_every_setting_with_its_default(place, config):
     for name, hint in get_type_hints(config).items():
         for choice in get_args(hint) if get_origin(hint) is Literal else ():
             assert f'`"{choice}"`' in rows[name][2], f"{page}, {heading}, {name}: {choice}"
+
+
+NAMED = {"loss": LOSSES, "negatives": SAMPLERS, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}
+
+
+@pytest.mark.parametrize(("setting", "registry"), NAMED.items())
+def test_every_registered_name_of_a_training_setting(setting, registry):
+    rows = {row[0].strip("`"): row for row in tables(ROOT / RECIPES)["[train]"]}
+    assert all(f'`"{name}"`' in rows[setting][2] for name in registry)
 
 
 def test_every_section_of_a_recipe():

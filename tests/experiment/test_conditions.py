@@ -1,7 +1,5 @@
 """One training, several tests: each condition has its candidates, fusion weight and result."""
 
-import json
-
 import pytest
 
 from matchwork.data import CATALOGUE, CatalogueEntry, read_run, toy, write_qrels
@@ -10,6 +8,7 @@ from matchwork.evaluate import evaluate
 from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment import Observer, load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
+from matchwork.experiment.results import read_result
 from matchwork.matcher import Matcher
 from matchwork.rank import rank_all
 from matchwork.rank.fusion import fuse
@@ -57,7 +56,7 @@ def test_two_pools_from_one_training(write_recipe, tmp_path, abstracts):
     prepared = prepare(recipe, str(abstracts))
     full = result["also"]["full-pool"]
 
-    assert json.loads((out / "result.json").read_text()) == result
+    assert read_result(out / "result.json") == result
     assert (result["options"], result["depth"]) == ({"pool": "test"}, 0)
     assert (full["options"], full["depth"]) == ({"pool": "full"}, 4)
     assert set(full) == {

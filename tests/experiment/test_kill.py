@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from killed_runs import finish, kill, start, steps_kept, wait_for
 
+from matchwork.experiment.results import read_result
+
 RECIPE = """
 [data]
 name = "toy"
@@ -32,7 +34,7 @@ STEPS = 90
 def outcome(out: Path) -> tuple[bytes, bytes, object, object]:
     """Everything that is to be equal."""
     seed = out / "seed-1"
-    result = json.loads((out / "result.json").read_text())
+    result = read_result(out / "result.json")
     history = json.loads((seed / "outcome.json").read_text())["history"]
     for record in history:
         del record["seconds"]

@@ -1,13 +1,16 @@
 """A recipe is right, or an error says where it is not, before any work."""
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from matchwork.errors import ConfigError, DataError, UnknownNameError
-from matchwork.experiment import load_recipe, text_sections
-from matchwork.experiment.recipe import ConditionSection, make_recipe
+from matchwork.experiment import load_recipe
+from matchwork.experiment.recipe import ConditionSection, make_recipe, text
+from matchwork.experiment.recipe.files import to_toml
+from matchwork.models import MODELS
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 COMMITTED = sorted(set(RECIPES.rglob("*.toml")) - set((RECIPES / "sweeps").iterdir()))
@@ -37,7 +40,7 @@ def test_a_complete_recipe(write_recipe):
         ("model.name=7", r"section \[model\]: key 'name' is missing; known: addax"),
         ("train.max_epochs=few", r"section \[train\]: max_epochs = 'few'"),
         ("train.learning_rate=fast", r"section \[train\]: learning_rate = 'fast'"),
-        ("train.loss=hing", r"section \[train\]: loss = 'hing'.*'hinge'"),
+        ("train.loss=hing", r"section \[train\]: no loss named 'hing'; did you mean 'hinge'"),
         ("train.batch_size=0", "batch_size must be at least 1, got 0"),
         ("train.dev_measure=RRR", "no measure named 'RRR'; did you mean"),
         ("train.dev_measure=F1", "train.dev_measure = 'F1' does not measure ranking"),
@@ -164,14 +167,14 @@ def test_a_condition_is_the_data_section_with_changes(write_recipe):
     assert made.also["deep"].paper == {"AP": 0.4}
     assert made.also["clean"].data == replace(made.data, protocol="clean")
     assert made.also["clean"].paper == {}
-    table = made.to_json()["also"]["deep"]
+    table = made.to_dict()["also"]["deep"]
     assert (table["depth"], table["measures"], table["paper"]) == (50, ["AP"], {"AP": 0.4})
     assert "name" not in table and "train" not in table
 
 
 def test_conditions_are_part_of_the_identity_only_where_there_are_any(write_recipe):
     base = load_recipe(write_recipe())
-    assert "also" not in base.to_json()
+    assert "also" not in base.to_dict()
     one = load_recipe(write_recipe(), ["also.x.depth=5"])
     assert len({base.hash, one.hash, load_recipe(write_recipe(), ["also.x.depth=6"]).hash}) == 3
 
@@ -190,39 +193,73 @@ def test_the_hash_is_the_settings(write_recipe):
     assert len(hashes | {base.hash}) == len(changes) + 1
 
 
-LATER = {
-    "data": {
-        "baselines": ["BM25+RM3"],
-        "fuse_with": [],
-        "fraction": 0.5,
-        "dev_fraction": 0.5,
-        "test_fraction": 0.5,
-    },
-    "train": {
-        "encoder_learning_rate": 0.01,
-        "schedule": "linear",
-        "warmup": 0.1,
-        "dev_loss_every": 5,
-    },
-    "run": {"precision": "bf16"},
-}
+def test_settings_are_compared_key_by_key(write_recipe):
+    """A key that older settings lack has its default."""
+    recipe = load_recipe(write_recipe())
+    settings = recipe.to_dict()
+    assert recipe.differences(settings) == []
+    del settings["train"]["dev_loss_every"], settings["data"]["fuse_with"]
+    assert recipe.differences(settings) == []
+    settings["train"]["max_epochs"] = 9
+    del settings["vectors"]["dim"]
+    assert recipe.differences(settings) == ["train.max_epochs", "vectors.dim"]
+    settings["train"]["gone"] = 1
+    assert "unknown key 'gone'" in recipe.differences(settings)[0]
 
 
-def test_keys_that_came_later_leave_old_hashes_as_they_were(write_recipe):
-    """As committed results have them: with the default, a later key is not there at all."""
-    base = load_recipe(write_recipe())
-    assert base.hash == "5b10eac65c53b427"
-    changes = [
-        f"{section}.{key}={value!r}"
-        for section, keys in LATER.items()
-        for key, value in keys.items()
-    ]
-    changed = load_recipe(write_recipe(), changes)
-    for section, keys in LATER.items():
-        assert not keys.keys() & base.to_json()[section].keys()
-        assert {key: changed.to_json()[section][key] for key in keys} == keys
-    assert changed.hash != base.hash
-    assert make_recipe("tiny", changed.to_json(), "json") == changed
+@pytest.fixture
+def family(write_recipe, tmp_path):
+    """`family(text, name)`: the path of a recipe beside `tiny.toml`."""
+    write_recipe()
+
+    def write(text, name="child"):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_base_is_merged_key_by_key(family, write_recipe):
+    path = family('base = "tiny.toml"\n[vectors]\ndim = 9\n[train]\nmax_epochs = 4')
+    plain = load_recipe(write_recipe(), ["vectors.dim=9", "train.max_epochs=4"])
+    assert load_recipe(path) == replace(plain, name="child", paper={})  # published about the base
+    family('base = "child.toml"\n[model]\nname = "knrm"', "grandchild")
+    made = load_recipe(path.with_name("grandchild.toml"), ["vectors.dim=5"])
+    assert (made.model_name, made.vectors.dim, made.train.max_epochs) == ("knrm", 5, 4)
+
+
+def test_wrong_bases(family):
+    with pytest.raises(ConfigError, match=r"cannot read the base of .*child\.toml, .*none\.toml"):
+        load_recipe(family('base = "none.toml"'))
+    with pytest.raises(ConfigError, match=r"base = 3: the path of another recipe is expected"):
+        load_recipe(family("base = 3"))
+    family('base = "child.toml"', "other")
+    with pytest.raises(ConfigError, match=r"makes a cycle: child\.toml -> other\.toml -> child\.t"):
+        load_recipe(family('base = "other.toml"'))
+
+
+def test_modules_are_imported_first(family, tmp_path, monkeypatch):
+    (tmp_path / "their_model.py").write_text(
+        "from matchwork.models import MODELS\nMODELS.add('theirs', MODELS['bag'])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    path = family('base = "tiny.toml"\nimport = ["their_model"]\n[model]\nname = "theirs"')
+    made = load_recipe(path)
+    try:
+        assert made.to_dict()["import"] == ["their_model"] and made.model_name == "theirs"
+        assert make_recipe("child", made.to_dict(), "json") == made
+    finally:
+        del MODELS._entries["theirs"]
+    with pytest.raises(ConfigError, match=r"import: module 'their_modle' is not installed"):
+        load_recipe(family('import = ["their_modle"]'))
+    with pytest.raises(ConfigError, match="import = 'their_model': a list of modules is expected"):
+        load_recipe(family('import = "their_model"'))
+
+
+def test_resolved_settings_as_toml(write_recipe):
+    made = load_recipe(write_recipe(), ["also.deep.depth=50", "also.deep.paper.RR=0.4"])
+    assert make_recipe("tiny", tomllib.loads(to_toml(made.to_dict())), "toml") == made
 
 
 def test_a_part_of_a_split_that_is_measured_on_too(write_recipe):
@@ -244,11 +281,11 @@ def test_rates_of_an_encoder_that_does_not_learn(write_recipe, changes, message)
         load_recipe(write_recipe(), changes)
 
 
-def test_to_json_and_back(write_recipe):
+def test_to_dict_and_back(write_recipe):
     settings = ["data.name=pubmed", "data.options.pool=full", "train.clip_norm=2"]
     base = load_recipe(write_recipe(), settings)
-    again = make_recipe("tiny", base.to_json(), "json")
-    assert again == base and again.hash == base.hash
+    again = make_recipe("tiny", base.to_dict(), "json")
+    assert again == base
 
 
 def test_there_are_recipes():
@@ -259,9 +296,9 @@ def test_there_are_recipes():
 def test_committed_recipes_are_right(path, monkeypatch):
     """The vector files need not be here for that."""
     for find in ("find_vectors", "find_transformer"):
-        monkeypatch.setattr(text_sections, find, lambda name, root=None: name)
+        monkeypatch.setattr(text, find, lambda name, root=None: name)
     made = load_recipe(path)
     assert made.dataset_folder == path.parent.name  # where its result will be looked for
-    assert make_recipe(made.name, made.to_json(), "json") == made
+    assert make_recipe(made.name, made.to_dict(), "json") == made
     with pytest.raises(UnknownNameError):
         load_recipe(path, ["model.name=no-such-model"])

@@ -49,10 +49,10 @@ def test_links_are_used_at_their_best_unless_told_otherwise(linked):
 
 def test_links_are_part_of_the_recipe_only_when_given(linked):
     made = load_recipe(linked)
-    assert make_recipe(made.name, made.to_json(), "json") == made
+    assert make_recipe(made.name, made.to_dict(), "json") == made
     assert load_recipe(linked, ["links.source=wordnet", "links.file=''"]).hash != made.hash
     plain = load_recipe(without_links(linked))
-    assert "links" not in plain.to_json() and plain.links is None
+    assert "links" not in plain.to_dict() and plain.links is None
     assert plain.model.links == "none" and plain.hash != made.hash
 
 
@@ -96,11 +96,9 @@ def test_links_without_their_source(linked):
 
 
 def test_pieces_of_words_cannot_be_linked(linked, tmp_path, monkeypatch):
-    monkeypatch.setattr("matchwork.experiment.text_sections.find_transformer", lambda *_: tmp_path)
+    monkeypatch.setattr("matchwork.experiment.recipe.text.find_transformer", lambda *_: tmp_path)
     changes = ["vectors.source=transformer", "vectors.file=some-model", "vectors.dim=100"]
-    with pytest.raises(
-        ConfigError, match="links join words, but a transformer cuts its own pieces"
-    ):
+    with pytest.raises(ConfigError, match="links join words, but a transformer has subword tokens"):
         load_recipe(linked, changes)
 
 

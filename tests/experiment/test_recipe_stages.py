@@ -58,7 +58,7 @@ def test_settings_of_every_stage_are_complete(write_recipe):
     recipe = load_recipe(write_recipe(RECIPE))
     assert list(recipe.stages) == STAGES
     assert recipe.stages["language-model-query"].max_epochs == 2
-    table = recipe.to_json()["stage"]
+    table = recipe.to_dict()["stage"]
     assert table["energy"]["batch_size"] == 64 and table["energy"]["learning_rate"] == 0.01
 
 
@@ -72,7 +72,7 @@ def test_a_stage_is_part_of_the_hash(write_recipe):
 
 def test_recipes_without_stages_are_what_they_were(write_recipe):
     recipe = load_recipe(write_recipe())
-    assert recipe.stages == {} and "stage" not in recipe.to_json()
+    assert recipe.stages == {} and "stage" not in recipe.to_dict()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from matchwork.errors import ConfigError
 from matchwork.experiment import load_recipe, run_recipe, run_recipes
 from matchwork.experiment.prepare import prepare
 from matchwork.experiment.queue import QueueObserver
-from matchwork.files import read_json
+from matchwork.experiment.results import read_result
 
 
 @pytest.fixture
@@ -39,10 +39,10 @@ def test_each_gives_what_it_gives_alone(recipes, tmp_path, jobs):
     assert not errors and [one["recipe"] for one in found] == ["first", "second", "third"]
     for recipe, result in zip(recipes, found, strict=True):
         alone = run_recipe(recipe, tmp_path / "alone" / recipe.name)
-        for key in ("measures", "systems", "per_query", "seeds", "recipe_hash", "paper"):
+        for key in ("measures", "systems", "per_query", "seeds", "settings", "paper"):
             assert result[key] == alone[key], (recipe.name, key)
-        assert read_json(tmp_path / "results/toy" / f"{recipe.name}.json") == result
-        assert read_json(tmp_path / "out/toy" / recipe.name / "result.json") == result
+        assert read_result(tmp_path / "results/toy" / f"{recipe.name}.json") == result
+        assert read_result(tmp_path / "out/toy" / recipe.name / "result.json") == result
 
 
 def test_what_is_finished_is_read(recipes, tmp_path):
@@ -95,7 +95,7 @@ def test_a_result_of_other_settings_is_not_taken(recipes, tmp_path):
         rmtree(seed)
     other = replace(recipes[2], name="first")
     (again,), errors = run_recipes([other], tmp_path, resume=True)
-    assert not errors and again["recipe_hash"] == other.hash != recipes[0].hash
+    assert not errors and again["settings"] == other.to_dict() != recipes[0].to_dict()
 
 
 def test_only_one_data_set_is_in_memory(recipes, write_recipe, tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ def test_seeds_at_once_give_what_they_give_in_turn(write_recipe, tmp_path):
     recipe, listener = load_recipe(write_recipe()), Listener()
     in_turn = run_recipe(recipe, tmp_path / "in-turn")
     at_once = run_recipe(recipe, tmp_path / "at-once", jobs=4, observer=listener)
-    for key in ("measures", "systems", "per_query", "seeds", "recipe_hash"):
+    for key in ("measures", "systems", "per_query", "seeds", "settings"):
         assert at_once[key] == in_turn[key], key
     assert sorted(listener.epochs) == [(seed, epoch) for seed in SEEDS for epoch in (1, 2, 3)]
     for number, seed in enumerate(SEEDS, start=1):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from matchwork.experiment.sweep_charts import sweep_charts
+from matchwork.experiment.sweep.charts import sweep_charts
 
 
 def result(values, split):

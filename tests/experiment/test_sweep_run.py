@@ -7,10 +7,10 @@ import pytest
 from matchwork.errors import ConfigError, DataError
 from matchwork.experiment import draw_sweep, load_recipe, load_sweep, run_recipe, run_sweep
 from matchwork.experiment.queue import QueueObserver
-from matchwork.experiment.sweep_result import missing_lines, sweep_table
+from matchwork.experiment.sweep.result import missing_lines, stale_combinations, sweep_table
 
 SWEEP = """
-recipe = "tiny.toml"
+base = "tiny.toml"
 [sweep]
 "vectors.dim" = [2, 4]
 "model.name" = ["bag", "knrm"]
@@ -62,7 +62,7 @@ def test_every_combination_has_its_result_and_is_drawn(sweep, write_recipe, tmp_
     assert place == tmp_path / "results/sweeps/widths.json"
     assert json.loads(place.read_text()) == result
     assert listener.told == [(8, 0)] and len(listener.seeds) == 8 and result["missing"] == []
-    assert result["hash"] == sweep.hash and len(result["combinations"]) == 4
+    assert stale_combinations(sweep, result) == {} and len(result["combinations"]) == 4
     first = result["combinations"][0]
     assert first["values"] == {"vectors.dim": 2, "model.name": "bag"} and "per_query" not in first
     assert first["versions"] and first["hardware"] and "commit" in first

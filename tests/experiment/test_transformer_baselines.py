@@ -56,9 +56,11 @@ def test_a_cross_encoder_has_no_in_batch_negatives(load):
 
 @pytest.mark.parametrize("name", ["cross-encoder", "bi-encoder"])
 def test_cls_is_no_token_of_those_that_read_it_apart(load, name):
-    with pytest.raises(ConfigError, match=f"which {name} does not do; leave frame out"):
-        load(f"model.name={name}", "vectors.frame=token")
-    assert load("model.name=colbert", "vectors.frame=token").vectors.frame == "token"
+    with pytest.raises(ConfigError, match=f"which {name} does not do; leave special_tokens out"):
+        load(f"model.name={name}", "vectors.special_tokens=token")
+    assert (
+        load("model.name=colbert", "vectors.special_tokens=token").vectors.special_tokens == "token"
+    )
 
 
 def test_a_cross_encoder_on_word_vectors(load, tmp_path):

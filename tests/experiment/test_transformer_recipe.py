@@ -40,7 +40,7 @@ def load(write_recipe, bert_folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "settings", [["unit=word"], ["trainable=true", "layer=1"], ["joint=true"]], ids=str
+    "settings", [["unit=word"], ["trainable=true", "layer=1"], ["cross_encode=true"]], ids=str
 )
 def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
     recipe = load(*(f"vectors.{setting}" for setting in settings))
@@ -55,7 +55,7 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
     pairs = [(pair.query, pair.document) for pair in toy()["test"].pairs()]
     assert np.isfinite(matcher.score(pairs)).all()
     outcome = json.loads((seed / "outcome.json").read_text())
-    assert (outcome["cut_tokens"] > 0) is (recipe.vectors.unit == "piece")  # 12 words are enough
+    assert (outcome["cut_tokens"] > 0) is (recipe.vectors.unit == "subword")  # 12 words are enough
 
     original = load_file(bert_folder / "model.safetensors")
     name = "embeddings.word_embeddings.weight"
@@ -66,15 +66,24 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("vectors.joint=true train.negatives=in-batch", r"reads both at once; use \"labelled\" or"),
-        ("vectors.joint=true vectors.frame=token", r"joint = true has one \[CLS\] for both texts"),
+        (
+            "vectors.cross_encode=true train.negatives=in-batch",
+            r"reads both at once; use \"labelled\" or",
+        ),
+        (
+            "vectors.cross_encode=true vectors.special_tokens=token",
+            r"cross_encode = true has one \[CLS\] for both texts",
+        ),
         ("text.stem=english", r"tiny\.toml: section \[text\]: stem = 'english' is for words"),
         ("text.bigrams=true", r"section \[text\]: bigrams = True is for words; a transformer"),
         ("text.punctuation=keep", r"section \[text\]: punctuation = 'keep' is for words"),
         ("text.lowercase=false", r"section \[text\]: lowercase = False is for words"),
         ("text.min_count=2", r"section \[text\]: min_count = 2 is for words"),
         ("vectors.dim=50", r"section \[vectors\]: dim = 50 is for word vectors, not for a transf"),
-        ("vectors.keep=data", r"keep = 'data' is for word vectors, not for a transformer"),
+        (
+            "vectors.vocabulary=data",
+            r"vocabulary = 'data' is for word vectors, not for a transformer",
+        ),
         ("vectors.words=w.txt", r"words = 'w\.txt' is for word vectors, not for a transformer"),
         ("vectors.file=''", r'source = "transformer" and file belong together'),
         ("vectors.unit=letter", r"section \[vectors\]: unit = 'letter'"),
@@ -85,7 +94,7 @@ def test_settings_without_a_meaning(load, override, message):
         load(*override.split())
 
 
-@pytest.mark.parametrize("setting", ["unit=word", "layer=1", "joint=true"])
+@pytest.mark.parametrize("setting", ["unit=word", "layer=1", "cross_encode=true"])
 def test_settings_of_transformers_elsewhere(load, setting):
     with pytest.raises(ConfigError, match=r'is for source = "transformer"'):
         load("vectors.source=random", "vectors.file=''", f"vectors.{setting}")

@@ -9,13 +9,17 @@ from glacier_pair import DOCUMENT, QUERY, tokens_of
 from tiny_transformers import tiny_encoder
 
 from matchwork.encode import Encoder, WordEmbedding
-from matchwork.explain import Explanation, WordWeight
+from matchwork.explain import Explanation, WordWeight, evidence_title
 from matchwork.matcher import Matcher
 from matchwork.models import MODELS, MatchModel
 from matchwork.rank.calibration import Calibration
 from matchwork.text import WordTokenizer
 from matchwork.text.tokenizer import WordTokenizerConfig
 
+IASM_TITLES = {
+    name: evidence_title(name, MODELS["iasm-dynamic"].model.evidence_titles)
+    for name in ("matching_0", "matching_1", "document_distance")
+}
 MakeMatcher = Callable[..., Matcher]
 
 
@@ -54,4 +58,5 @@ def handmade() -> Explanation:
         document_tokens=tokens_of("fox and Fox"),
         tables={"matching_0": np.array([[0.1, -0.7, 0.2], [0.9, 0.0, 0.8]])},
         weights={"document_distance": WordWeight("document", np.array([0.1, 0.6, 0.2]))},
+        titles=IASM_TITLES,
     )

@@ -57,14 +57,14 @@ def test_codes_are_cut_to_what_differs(why):
 
 
 def test_json_there_and_back(why):
-    again = mw.explain.Explanation.from_json(json.loads(json.dumps(why.to_json())))
+    again = mw.explain.Explanation.from_dict(json.loads(json.dumps(why.to_dict())))
     for name in ("before", "codes", "after"):
         assert np.array_equal(getattr(again.codes, name), getattr(why.codes, name))
     assert again.codes.widths == why.codes.widths and again.codes.side == "document"
     with pytest.raises(DataError, match="not an explanation: no entry 'widths'"):
-        broken = why.to_json()
+        broken = why.to_dict()
         del broken["codes"]["widths"]
-        mw.explain.Explanation.from_json(broken)
+        mw.explain.Explanation.from_dict(broken)
 
 
 def test_charts_hold_every_word(why):

@@ -6,7 +6,7 @@ import numpy as np
 from glacier_pair import DOCUMENT, QUERY, labels, tokens_of
 
 from matchwork.explain import explain, heat_map, word_strip
-from matchwork.explain.word_charts import LINE, MAX_LETTERS
+from matchwork.explain.views.texts import LINE, MAX_LETTERS
 from matchwork.report.drawing import to_live_html, to_svg
 
 

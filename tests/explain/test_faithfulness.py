@@ -103,7 +103,7 @@ def test_all_texts_are_scored_in_one_call_and_only_words_that_were_read_count(ba
 
 def test_same_seed_same_numbers_and_another_seed_others(bag):
     pairs = pairs_with_one_good_word(8)
-    first, again, other = (faithfulness(bag, pairs, seed=seed).to_json() for seed in (1, 1, 2))
+    first, again, other = (faithfulness(bag, pairs, seed=seed).to_dict() for seed in (1, 1, 2))
     assert first == again
     assert first["deletion"]["random_curve"] != other["deletion"]["random_curve"]
     assert first["deletion"]["curve"] == pytest.approx(other["deletion"]["curve"])

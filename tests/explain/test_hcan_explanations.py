@@ -15,7 +15,6 @@ from matchwork.explain import (
     Shares,
     WordWeight,
     contributions,
-    evidence_title,
     explain,
     heat_maps,
     phrase_matches,
@@ -24,7 +23,7 @@ from matchwork.explain import (
     share_bars,
     sum_line,
 )
-from matchwork.explain.highlight import explanation_html
+from matchwork.explain.views.texts import explanation_html
 from matchwork.matcher import Matcher
 from matchwork.models import HCAN, MODELS
 from matchwork.report.drawing import to_svg
@@ -143,7 +142,7 @@ def test_phrases_are_cut_from_the_text_as_written() -> None:
     assert level.matches[-1][:2] == ("or  water", "Ice")  # weighs nothing, and still says what
     assert made.strongest(top_k=1) == [("!", "Ice", 0.3)]
     title, values = made.word_values("query") or ("", np.zeros(0))
-    assert title == "Strongest value of each word: relevance at level 1"
+    assert title == "Strongest value of each word: relevance 1"
     np.testing.assert_allclose(values, [0.2, 0.0, 0.2, 0.3])
 
 
@@ -192,24 +191,24 @@ def test_effects_average_both_orders() -> None:
 
 def test_json_round_trip(make_hcan: Make) -> None:
     explanation = explain(make_hcan(), *PAIRS[0])
-    table = json.loads(json.dumps(explanation.to_json()))
+    table = json.loads(json.dumps(explanation.to_dict()))
     assert [level["phrase_length"] for level in table["phrases"]] == [1, 2, 3]
     assert len(table["phrases"][1]["matches"]) == len(explanation.query_tokens)
     match = table["phrases"][1]["matches"][0]
     assert match["feature"] == match["value"] * match["weight"]
-    again = Explanation.from_json(table)
-    assert again.to_json() == table
+    again = Explanation.from_dict(table)
+    assert again.to_dict() == table
     assert again.shares == explanation.shares
     assert phrase_matches(again) == phrase_matches(explanation)
     old = {k: v for k, v in table.items() if k not in ("phrase_lengths", "shares", "phrases")}
-    assert Explanation.from_json(old).shares is None
+    assert Explanation.from_dict(old).shares is None
 
 
 def test_means_travel_with_the_matcher(make_hcan: Make, tmp_path: Any) -> None:
     matcher = make_hcan()
     matcher.save(tmp_path / "matcher")
     again = Matcher.load(tmp_path / "matcher")
-    assert explain(again, *PAIRS[0]).to_json() == explain(matcher, *PAIRS[0]).to_json()
+    assert explain(again, *PAIRS[0]).to_dict() == explain(matcher, *PAIRS[0]).to_dict()
 
 
 def test_each_part_shows_what_it_has(make_hcan: Make) -> None:
@@ -224,7 +223,7 @@ def test_each_part_shows_what_it_has(make_hcan: Make) -> None:
     assert [bool(phrase_matches(made)) for made in names.values()] == [True, True, False]
     assert [made.shares is None for made in names.values()] == [False, True, True]
     assert [len(heat_maps(made)) for made in names.values()] == [2, 1, 1]
-    assert "phrases" not in names["hcan-sm"].to_json()
+    assert "phrases" not in names["hcan-sm"].to_dict()
     assert explain(make_hcan(learnt=False), *PAIRS[0]).shares is None
 
 
@@ -237,9 +236,9 @@ def test_salience_weighs_document_words_and_is_no_part_of_the_score(make_hcan: M
         shown = explanation.weights[f"document_salience_{level}"].values
         np.testing.assert_allclose(shown, salience, rtol=1e-12)
     np.testing.assert_allclose(side.totals, [1.0, 1.0])
-    by_chance = Explanation.from_json({**explanation.to_json(), "score": 1.0})
+    by_chance = Explanation.from_dict({**explanation.to_dict(), "score": 1.0})
     assert sum_line(by_chance) == ""
-    assert evidence_title("document_salience_2").endswith("summary of level 2")
+    assert explanation.title("document_salience_2").endswith("summary of level 2")
 
 
 def test_pictures_and_pages(make_hcan: Make, tmp_path: Any) -> None:

@@ -8,10 +8,16 @@ import pytest
 import torch
 
 from matchwork.encode import WordEmbedding
-from matchwork.explain import Explanation, explain, save
-from matchwork.explain.contributions import contributions, sum_line
-from matchwork.explain.picture import picture
-from matchwork.explain.reading_charts import reading_bars, reading_values
+from matchwork.explain import (
+    Explanation,
+    contributions,
+    explain,
+    picture,
+    reading_bars,
+    save,
+    sum_line,
+)
+from matchwork.explain.views.reading import reading_values
 from matchwork.matcher import Matcher
 from matchwork.models import MODELS
 from matchwork.report.drawing import to_svg
@@ -46,7 +52,7 @@ def test_values_of_every_word() -> None:
     assert np.array_equal(marked, values["document_attention"])
     assert found.word_values("query") is None
     assert sum_line(found) == ""
-    again = Explanation.from_json(json.loads(json.dumps(found.to_json())))
+    again = Explanation.from_dict(json.loads(json.dumps(found.to_dict())))
     assert np.array_equal(reading_values(again)["document_jump"], values["document_jump"])
 
 

@@ -9,17 +9,18 @@ from glacier_pair import DOCUMENT, QUERY, labels, tokens_of
 
 from matchwork.explain import (
     Explanation,
-    evidence_title,
     explain,
     heat_map,
     heat_maps,
     matching_paths,
     save,
 )
-from matchwork.explain.heat_maps import FORWARD, REVERSE
+from matchwork.explain.views.tables import FORWARD, REVERSE
+from matchwork.models import MODELS
 from matchwork.report.drawing import to_png, to_svg
 
 SHAPE = (2, 3)
+TITLES = MODELS["match-srnn"].model.evidence_titles
 
 
 def gates(left: float, top: float, diagonal: float, new: float, suffix: str = "") -> dict:
@@ -39,6 +40,7 @@ def explained(**tables: np.ndarray) -> Explanation:
         document_tokens=tokens_of(document),
         tables={"interaction": np.array([[0.1, 1.0, 0.2], [0.0, 0.3, 1.0]]), **tables},
         weights={},
+        titles=TITLES,
     )
 
 
@@ -79,14 +81,14 @@ def test_the_reverse_gates_of_a_cell_are_those_of_the_text():
 
 def test_no_gates_no_path(handmade):
     assert matching_paths(handmade) == []
-    assert "paths" not in handmade.to_json()
+    assert "paths" not in handmade.to_dict()
     lone = {name: table for name, table in gates(1, 0, 0, 0).items() if name != "gate_top"}
     assert matching_paths(explained(**lone)) == []
 
 
 def test_json_lists_cells_and_words_and_can_be_read_back():
     explanation = explained(**gates(0.1, 0.2, 0.6, 0.1))
-    table = json.loads(json.dumps(explanation.to_json()))
+    table = json.loads(json.dumps(explanation.to_dict()))
     assert table["paths"] == [
         {
             "rule": "gates",
@@ -97,7 +99,7 @@ def test_json_lists_cells_and_words_and_can_be_read_back():
             ],
         }
     ]
-    again = Explanation.from_json(table)
+    again = Explanation.from_dict(table)
     assert matching_paths(again) == matching_paths(explanation)
 
 
@@ -149,8 +151,8 @@ def test_the_page_and_the_titles(tmp_path):
     page = (tmp_path / "why.html").read_text()
     assert "Which words the matching path aligns" in page
     assert "<td>fox</td><td>fox</td><td class=number>1.0000</td>" in page
-    assert evidence_title("gate_top") == "Gate from the top"
-    assert evidence_title("state_reverse").endswith(", read backwards")
+    assert TITLES["gate_top"] == "Gate from the top"
+    assert TITLES["state_reverse"].endswith(", read backwards")
 
 
 @pytest.mark.parametrize(("name", "scans"), [("match-srnn", [False]), ("bi-match-srnn", [0, 1])])

@@ -73,8 +73,8 @@ def test_save_by_suffix(make_matcher, tmp_path):
     explanation = explain(make_matcher("iasm-dynamic"), QUERY, DOCUMENT)
     for suffix in (".json", ".html", ".PNG", ".svg"):
         save(explanation, tmp_path / f"why{suffix}")
-    again = Explanation.from_json(read_json(tmp_path / "why.json"))
-    assert again.to_json() == explanation.to_json()
+    again = Explanation.from_dict(read_json(tmp_path / "why.json"))
+    assert again.to_dict() == explanation.to_dict()
     assert (tmp_path / "why.PNG").read_bytes().startswith(b"\x89PNG\r\n")
     assert (tmp_path / "why.svg").read_text().startswith("<svg")
     page = checked((tmp_path / "why.html").read_text())

@@ -15,7 +15,7 @@ SCHEMA = Path(__file__).parents[2] / "docs/explanation.schema.json"
 
 
 def as_json(explanation: Explanation) -> dict:
-    return json.loads(json.dumps(explanation.to_json(), allow_nan=False))
+    return json.loads(json.dumps(explanation.to_dict(), allow_nan=False))
 
 
 @pytest.mark.parametrize("pair", [(QUERY, DOCUMENT), ("", DOCUMENT), (QUERY, "")])
@@ -24,7 +24,7 @@ def test_every_model_keeps_to_the_schema_and_comes_back_equal(make_matcher, name
     explanation = explain(make_matcher(name, calibrated=True), *pair)
     table = as_json(explanation)
     jsonschema.validate(table, json_schema())
-    assert as_json(Explanation.from_json(table)) == table
+    assert as_json(Explanation.from_dict(table)) == table
 
 
 def test_the_kept_schema_is_that_of_today():
@@ -54,11 +54,11 @@ def test_older_files_are_read_and_newer_ones_refused(handmade):
     table = as_json(handmade)
     newer = table | {"schema_version": 2}
     del table["schema_version"]
-    assert Explanation.from_json(table).to_json() == handmade.to_json()
+    assert Explanation.from_dict(table).to_dict() == handmade.to_dict()
     with pytest.raises(DataError, match="of version 2, this matchwork reads up to 1; pip install"):
-        Explanation.from_json(newer)
+        Explanation.from_dict(newer)
     with pytest.raises(DataError, match="not an explanation"):
-        Explanation.from_json(table | {"schema_version": "two"})
+        Explanation.from_dict(table | {"schema_version": "two"})
 
 
 def test_a_notebook_shows_marked_texts_and_a_heat_map(make_matcher):

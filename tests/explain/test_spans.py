@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError
 from matchwork.explain import Explanation, Span, WordWeight, explain
-from matchwork.explain.spans import document_words
 from matchwork.models import MODELS
 from matchwork.text import Token
 
@@ -63,7 +62,7 @@ def test_offsets_are_code_points():
 def test_pieces_are_put_together_and_punctuation_is_not():
     pieces = (Token("gla", 0, 3), Token("cier", 3, 7), Token(",", 7, 8), Token("ice", 9, 12))
     explanation = weighed("glacier, ice", [0.2, 1.0, 0.0, 0.9], pieces)
-    assert [word[:2] for word in document_words(explanation)] == [(0, 7), (7, 8), (9, 12)]
+    assert [word[:2] for word in explanation.document_words()] == [(0, 7), (7, 8), (9, 12)]
     assert explanation.spans() == [Span(0, 7, 1.0), Span(9, 12, 0.9)]
 
 
@@ -113,7 +112,7 @@ def test_spans_are_sorted_apart_and_within_the_text(values, threshold, max_spans
 @pytest.mark.parametrize("name", list(MODELS))
 def test_every_model_points_at_whole_words(make_matcher, name, bigrams):
     explanation = explain(make_matcher(name, bigrams=bigrams), QUERY, DOCUMENT)
-    places = {edge for word in document_words(explanation) for edge in word[:2]}
+    places = {edge for word in explanation.document_words() for edge in word[:2]}
     for span in explanation.spans():
         assert {span.start, span.end} <= places
         assert DOCUMENT[span.start : span.end].strip() == DOCUMENT[span.start : span.end]

@@ -57,7 +57,7 @@ def test_explanations_are_plain_values(matcher):
     rerank = MatchworkRerank(model=matcher, top_n=2, explain=True)
     for each in rerank.compress_documents(documents(), QUERY):
         table = each.metadata["explanation"]
-        assert table == explain(matcher, QUERY, each.page_content).to_json()
+        assert table == explain(matcher, QUERY, each.page_content).to_dict()
         assert json.loads(json.dumps(table)) == table
 
 

@@ -18,7 +18,7 @@ from matchwork.models import MODELS
 
 @pytest.fixture(autouse=True)
 def _tiny_layers_are_worth_it(monkeypatch):
-    monkeypatch.setattr(precision_module, "_WORTH", 1)
+    monkeypatch.setattr(precision_module, "_MIN_WEIGHTS", 1)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import matchwork as mw
 from matchwork.data import Dataset, Split
 from matchwork.errors import ConfigError, DataError
 from matchwork.train import TrainConfig
-from matchwork.train.losses import class_cross_entropy, cross_entropy, require_class_loss
+from matchwork.train.losses import class_cross_entropy, cross_entropy
 
 HCAN = {"num_classes": 3, "num_layers": 1, "filters": 4, "hidden": 6, "query_length": 8}
 
@@ -59,15 +59,15 @@ def test_grades_of_a_ranking_still_count_as_positive():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss": "squared"}, "loss = 'squared' knows only relevant and not relevant"),
-        ({"negatives": "random"}, "with num_classes = 3 use negatives = 'labelled'"),
+        ({"loss": "squared"}, 'loss = "squared" knows only relevant and not relevant'),
+        ({"negatives": "random"}, 'with num_classes = 3 use negatives = "labelled"'),
     ],
 )
 def test_only_labels_as_they_stand_teach_classes(settings, message):
     config = TrainConfig(**settings)
-    require_class_loss(config, 2)
+    config.check_model(2, bi_encoded=True)
     with pytest.raises(ConfigError, match=message):
-        require_class_loss(config, 3)
+        config.check_model(3, bi_encoded=True)
 
 
 def graded(split: Split, top: int) -> Split:

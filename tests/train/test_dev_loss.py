@@ -8,8 +8,8 @@ import torch
 from fragile_model import fragile, not_a_number
 
 from matchwork.errors import ConfigError, TrainingError
-from matchwork.train import TrainingSet, dev_loss, fit, train
-from matchwork.train.dev_loss import DevLoss
+from matchwork.train import TrainingSet, fit, train, validation
+from matchwork.train.validation import DevLoss
 
 
 @pytest.fixture(scope="session")
@@ -40,17 +40,17 @@ def test_batches_are_averaged_by_their_groups(words, dev_samples, config):
     settings = config(loss="cross-entropy", negatives="labelled", batch_size=5)
     measured, seen = DevLoss(dev_samples, settings), []
 
-    def loss_of(batch):
+    def batch_loss(batch):
         seen.append(len(batch.labels))
         return torch.tensor(float(len(seen)))
 
-    value = measured(fragile(words), loss_of)
+    value = measured(fragile(words), batch_loss)
     assert sum(seen) == len(dev_samples.labels) and min(seen) < 5
     assert value == pytest.approx(np.average(range(1, len(seen) + 1), weights=seen))
 
 
 def test_a_large_dev_is_sampled(dev_samples, config, monkeypatch):
-    monkeypatch.setattr(dev_loss, "PAIRS", 10)
+    monkeypatch.setattr(validation, "DEV_LOSS_PAIRS", 10)
     settings = config(loss="cross-entropy", negatives="labelled", batch_size=4)
     one, two = DevLoss(dev_samples, settings), DevLoss(dev_samples, settings)
     assert len(one.batches) == 3

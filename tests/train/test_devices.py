@@ -8,7 +8,7 @@ from epoch_records import EpochRecords
 from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.errors import TrainingError
-from matchwork.train import LOSSES, SAMPLERS, train
+from matchwork.train import train
 from matchwork.train.api import train_config
 from matchwork.train.fitting import _run
 from matchwork.train.loader import EpochLoader
@@ -34,16 +34,15 @@ def averaged_step(model, samples, config, epoch, rate):
     for rank in range(2):
         (batch,) = EpochLoader(
             samples,
-            SAMPLERS[config.negatives](samples, config),
+            config.make_sampler(samples),
             batch_size=config.batch_size,
             seed=5,
-            in_batch=False,
             position=lambda: (epoch, 0),
             rank=rank,
             num_ranks=2,
         )
         scores = model(batch.pairs).scores.view_as(batch.labels)
-        (LOSSES[config.loss](config)(scores, batch.labels, batch.mask) / 2).backward()
+        (config.make_loss()(scores, batch.labels, batch.mask) / 2).backward()
     torch.optim.SGD(model.parameters(), lr=rate).step()
 
 

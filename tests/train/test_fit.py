@@ -174,7 +174,7 @@ def test_a_folder_that_cannot_be_written_is_found_out_first(words, samples, conf
             {"loss": "softmax", "negatives": "own", "temperature": 0.0},
             r"temperature must be positive, got 0\.0",
         ),
-        ({"temperature": 0.1}, 'temperature = 0.1 needs loss = "softmax"; without, leave it out'),
+        ({"temperature": 0.1}, 'temperature = 0.1 needs loss = "softmax"; with loss = "cross-e'),
         ({"loss": "hinge"}, "loss 'hinge' compares .* negatives = \"labelled\""),
         (
             {"loss": "softmax", "negatives": "in-batch", "batch_size": 1},
@@ -187,12 +187,12 @@ def test_impossible_settings(settings, message):
         TrainConfig(**settings)
 
 
-def test_in_batch_negatives_need_texts_that_are_encoded_apart(samples, words):
-    """Else training would read them apart, and scoring as one."""
+def test_in_batch_negatives_need_texts_that_are_encoded_separately(samples, words):
+    """Else training would encode them separately, and scoring together."""
     encoder = tiny_encoder(words.vocab_size, 8, cross_encode=True)
     model = MODELS["colbert"].model(MODELS["colbert"].config({}), encoder)
     config = TrainConfig(loss="softmax", negatives="in-batch", accelerator="cpu")
-    with pytest.raises(ConfigError, match="this model reads both at once; use"):
+    with pytest.raises(ConfigError, match="this model cross-encodes pairs; use"):
         fit(model, samples, config)
 
 

@@ -12,7 +12,7 @@ from matchwork.data import Split
 from matchwork.errors import ConfigError
 from matchwork.text import WordTokenizer
 from matchwork.text.batch import shuffled_buckets
-from matchwork.train import SAMPLERS, TrainConfig, TrainingSet
+from matchwork.train import TrainConfig, TrainingSet
 from matchwork.train.loader import EpochLoader, TrainBatch
 
 
@@ -29,10 +29,9 @@ def loader(
     config = TrainConfig(loss="cross-entropy", negatives=kind)
     return EpochLoader(
         samples,
-        SAMPLERS[kind](samples, config),
+        config.make_sampler(samples),
         batch_size=batch_size,
         seed=seed,
-        in_batch=kind == "in-batch",
         position=lambda: (epoch, done),
         **ranks,
     )

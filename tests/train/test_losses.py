@@ -66,7 +66,7 @@ SLOW: dict[str, Callable[..., float]] = {
 def loss_named(name: str) -> Loss:
     negatives = "own" if name in ("hinge", "softmax") else "labelled"
     only = {"temperature": TEMPERATURE} if name == "softmax" else {}
-    return LOSSES[name](TrainConfig(loss=name, margin=MARGIN, negatives=negatives, **only))
+    return TrainConfig(loss=name, margin=MARGIN, negatives=negatives, **only).make_loss()
 
 
 def groups(seed: int, num: int = 5, width: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -145,7 +145,7 @@ def test_hinge_is_zero_iff_negatives_keep_the_margin(group: list[float], margin:
     """IASM: distances, so a negative has to be farther away by the margin."""
     scores = -torch.tensor([group], dtype=torch.float64)
     labels = torch.tensor([[1.0] + [0.0] * (len(group) - 1)])
-    loss = hinge(scores, labels, torch.ones_like(labels, dtype=torch.bool), margin)
+    loss = hinge(scores, labels, torch.ones_like(labels, dtype=torch.bool), margin=margin)
     gaps = [margin - scores[0, 0].item() + s for s in scores[0, 1:].tolist()]
     kept = all(gap <= 1e-12 for gap in gaps)
     assert loss.item() == pytest.approx(sum(max(0.0, gap) for gap in gaps), abs=1e-12)
@@ -155,7 +155,7 @@ def test_hinge_is_zero_iff_negatives_keep_the_margin(group: list[float], margin:
 def test_hinge_gradient_pushes_the_right_way():
     scores = torch.tensor([[0.0, 0.5, -3.0]], dtype=torch.float64, requires_grad=True)
     labels = torch.tensor([[1.0, 0.0, 0.0]])
-    hinge(scores, labels, torch.ones(1, 3, dtype=torch.bool), 1.0).backward()
+    hinge(scores, labels, torch.ones(1, 3, dtype=torch.bool)).backward()
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-1.0, 1.0, 0.0]]  # the far negative is left alone
 

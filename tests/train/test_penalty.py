@@ -7,9 +7,7 @@ import matchwork as mw
 from matchwork.models import MatchOutput
 from matchwork.train import TrainConfig, TrainingSet
 from matchwork.train.loader import EpochLoader
-from matchwork.train.losses import LOSSES
 from matchwork.train.module import TrainingModule
-from matchwork.train.sampling import SAMPLERS
 
 ADDAX = {"hash_dim": 6, "dropout": 0.0, "delta": 0.1, "gamma": 0.2}
 
@@ -21,10 +19,9 @@ def module(made, samples: TrainingSet, config: TrainConfig, **model):
 def first_batch(samples: TrainingSet, config: TrainConfig):
     loader = EpochLoader(
         samples,
-        SAMPLERS[config.negatives](samples, config),
+        config.make_sampler(samples),
         batch_size=config.batch_size,
         seed=0,
-        in_batch=config.negatives == "in-batch",
         position=lambda: (0, 0),
     )
     return next(iter(loader))
@@ -43,7 +40,7 @@ def test_the_loss_has_three_parts(matcher, samples, config, aux, training) -> No
     for i in range(len(scores)):
         errors = penalty[i, 0] if aux == "positive" else (penalty[i, 0] + penalty[i, 1]) / 2
         expected += max(0.0, 1 - scores[i, 0] + scores[i, 1]) + errors
-    assert made.loss_of(batch).item() == pytest.approx(expected.item() / len(scores), rel=1e-5)
+    assert made.batch_loss(batch).item() == pytest.approx(expected.item() / len(scores), rel=1e-5)
 
 
 def test_without_weights_of_the_errors_it_is_the_hinge_loss(matcher, samples, config) -> None:
@@ -51,8 +48,8 @@ def test_without_weights_of_the_errors_it_is_the_hinge_loss(matcher, samples, co
     batch = first_batch(samples, settings)
     made = module(matcher, samples, settings, delta=0.0, gamma=0.0).train()
     scores = made.model(batch.pairs).scores.view_as(batch.labels)
-    expected = LOSSES["hinge"](settings)(scores, batch.labels, batch.mask)
-    assert made.loss_of(batch).item() == expected.item() > 0
+    expected = settings.make_loss()(scores, batch.labels, batch.mask)
+    assert made.batch_loss(batch).item() == expected.item() > 0
 
 
 def test_in_batch_negatives_are_penalised_too(matcher, samples, config) -> None:
@@ -62,13 +59,13 @@ def test_in_batch_negatives_are_penalised_too(matcher, samples, config) -> None:
     model = made.model
     query, document = model.encode(batch.pairs.query), model.encode(batch.pairs.document)
     scores = model.match_all(query, document)
-    loss = LOSSES["softmax"](settings)(scores, batch.labels, batch.mask)
+    loss = settings.make_loss()(scores, batch.labels, batch.mask)
     pairs = [
         model.match(_row(query, i), _row(document, j)).penalty
         for i, j in batch.mask.nonzero().tolist()
     ]
     expected = loss + torch.cat(pairs).mean()
-    assert made.loss_of(batch).item() == pytest.approx(expected.item(), rel=1e-5)
+    assert made.batch_loss(batch).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def _row(side, number):
@@ -84,8 +81,8 @@ def test_pairs_that_are_not_there_do_not_count(matcher, samples, config, monkeyp
     penalty[0, 1] = 1e9
     scores = torch.where(batch.labels > 0, 2.0, 0.0)  # no hinge
     output = MatchOutput(scores.flatten(), penalty=penalty.flatten())
-    monkeypatch.setattr(made, "_scored", lambda pairs: output)
-    assert made.loss_of(batch).item() == 1.0
+    monkeypatch.setattr(made, "_score", lambda pairs: output)
+    assert made.batch_loss(batch).item() == 1.0
 
 
 def test_training_learns_and_measures(matcher, questions, config) -> None:

@@ -102,7 +102,7 @@ def test_saving_that_takes_long_is_seldom(words, samples, config, whole, tmp_pat
         save_checkpoint(folder, state, tensors, fingerprint)
         time.sleep(0.3)
 
-    monkeypatch.setattr("matchwork.train.keeper.save_checkpoint", slowly)
+    monkeypatch.setattr("matchwork.train.checkpointing.save_checkpoint", slowly)
     settings = config(max_epochs=3)
     expected = whole(settings)
     assert saved == [1, 3]

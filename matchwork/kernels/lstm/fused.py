@@ -1,19 +1,20 @@
-"""The steps of bidirectional LSTMs by torch's own: cuDNN on a GPU."""
+"""Bidirectional LSTMs by torch.lstm: cuDNN on a GPU."""
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-_CLOSED = -1e4  # as the input of a gate: its sigmoid is exactly 0
-_ALIGNED = 8  # columns a GPU likes to read at once
+_CLOSED = -1e4  # logit of a gate that is exactly 0
+_ALIGNED = 8  # pads the inputs to a width that a GPU loads fast
 
 
 def fused_states(
     vectors: Tensor, mask: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor
 ) -> Tensor:
-    """What `BiLSTM` gives, by torch's own LSTM: cuDNN on a GPU, and nothing waits for lengths.
+    """Return the states of all words without reading lengths on the host; see `states_on_gpu`.
 
-    A further input, 1 at padding, closes the input gate: a state stays 0 until its text begins.
+    An additional input, 1 at padding, closes the input gate, so that a state stays 0 until its
+    text begins.
     """
     units = recurrent.shape[2]
     with torch.autocast(vectors.device.type, enabled=False):
@@ -33,11 +34,11 @@ def fused_states(
 
 
 def _in_one_piece(weight: Tensor, recurrent: Tensor, bias: Tensor) -> list[Tensor]:
-    """Weights of both directions as `torch.lstm` takes them, laid out as cuDNN wants them."""
-    ahead, back = weight.T.chunk(2)
+    """Return the weights of both directions for `torch.lstm`, in cuDNN's memory layout."""
+    forward, backward = weight.T.chunk(2)
     shifts = [part for shift in bias.chunk(2) for part in (shift, torch.zeros_like(shift))]
-    parts = [ahead, recurrent[0].T, back, recurrent[1].T, *shifts]
+    parts = [forward, recurrent[0].T, backward, recurrent[1].T, *shifts]
     flat = torch.cat([part.flatten() for part in parts])
-    pieces = torch.split(flat, [part.numel() for part in parts])
-    made = [piece.view_as(part) for piece, part in zip(pieces, parts, strict=True)]
-    return [made[place] for place in (0, 1, 4, 5, 2, 3, 6, 7)]
+    slices = torch.split(flat, [part.numel() for part in parts])
+    shaped = [part.view_as(like) for part, like in zip(slices, parts, strict=True)]
+    return [shaped[index] for index in (0, 1, 4, 5, 2, 3, 6, 7)]

@@ -32,29 +32,29 @@ def states_of(gates: Tensor, mask: Tensor, recurrent: Tensor, bias: Tensor) -> T
 
 
 def _reading_order(mask: Tensor, stacks: int) -> tuple[Tensor, list[int]]:
-    """Which rows are read at each step, and how many texts are not over by then.
+    """Return the rows that each step reads, and how many texts are that long.
 
     Rows are those of (stacks, batch, length, 2); a step has (stacks, 2, texts) of them, the
-    longest text first, so that the texts of a step are the first of those of the step before.
+    longest text first, so that the texts of a step are the first ones of the previous step.
     """
     batch, width = mask.shape
     lengths, texts = mask.sum(1).sort(descending=True, stable=True)
     steps = torch.arange(int(lengths[:1].sum()), device=mask.device).unsqueeze(1)
-    goes_on = lengths > steps
-    words = torch.stack([steps.expand_as(goes_on), lengths - 1 - steps], dim=1)
+    active = lengths > steps
+    words = torch.stack([steps.expand_as(active), lengths - 1 - steps], dim=1)
     directions = torch.arange(2, device=mask.device).unsqueeze(1)
     rows = 2 * (texts * width + words) + directions
     first = 2 * batch * width * torch.arange(stacks, device=mask.device)
     rows = first[:, None, None] + rows.unsqueeze(1)
-    return rows[goes_on[:, None, None].expand_as(rows)], goes_on.sum(1).tolist()
+    return rows[active[:, None, None].expand_as(rows)], active.sum(1).tolist()
 
 
 class _Scan(torch.autograd.Function):
-    """Step by step, both directions and all stacks in one; texts that are over take no part.
+    """Run both directions and all stacks step by step, without the texts that have ended.
 
-    tanh x is 2 sigmoid 2x - 1, which costs a quarter: the cell gate is read at twice its value,
-    and one sigmoid serves all gates. Written by hand: the gradient of the weights is one product
-    instead of one a step.
+    tanh x is computed as 2 sigmoid(2x) - 1, a quarter of the cost: the logit of the cell gate is
+    doubled, and one sigmoid serves all gates. The backward pass is written by hand, so that the
+    gradient of the weights is one matrix product instead of one per step.
     """
 
     @staticmethod
@@ -62,20 +62,20 @@ class _Scan(torch.autograd.Function):
         ctx: Any, gates: Tensor, recurrent: Tensor, bias: Tensor, order: Tensor, counts: list[int]
     ) -> Tensor:
         streams, units = 2 * len(gates), recurrent.shape[2]
-        kept = any(ctx.needs_input_grad)
+        saving = any(ctx.needs_input_grad)
         scale = bias.new_ones(4, units).index_fill_(0, order.new_tensor([2]), 2.0).flatten()
         weights = recurrent.flatten(0, 1) * scale
         shift = bias.view(streams, 1, 4 * units) * scale
-        size = len(order) if kept else streams * gates.shape[1]
+        size = len(order) if saving else streams * gates.shape[1]
         z, seen = gates.new_empty(size, 4 * units), gates.new_empty(size, units)
-        cells = gates.new_empty(size if kept else 0, units)
+        cells = gates.new_empty(size if saving else 0, units)
         state, cell = gates.new_zeros(2, streams, gates.shape[1], units)
         rows, states = (
             gates.reshape(-1, 4 * units),
             gates.new_zeros(2 * gates[..., 0].numel(), units),
         )
         for count, block in zip(counts, _blocks(counts, streams), strict=True):
-            here = block if kept else slice(0, streams * count)
+            here = block if saving else slice(0, streams * count)
             step, curve = z[here].view(streams, count, -1), seen[here].view(streams, count, -1)
             torch.index_select(rows, 0, order[block], out=z[here])
             torch.addcmul(shift, step, scale, out=step)
@@ -86,7 +86,7 @@ class _Scan(torch.autograd.Function):
             torch.mul(c, 2, out=curve).sigmoid_().mul_(2).sub_(1)
             torch.mul(curve, o, out=now)
             states.index_copy_(0, order[block], now.reshape(-1, units))
-            if kept:
+            if saving:
                 cells[block].view_as(c).copy_(c)
         made = states.view(*gates.shape[:3], 2 * units)
         ctx.save_for_backward(z, cells, seen, made, recurrent, order)
@@ -136,13 +136,13 @@ class _Scan(torch.autograd.Function):
 
 
 def _blocks(counts: list[int], streams: int) -> list[slice]:
-    """Where the rows of each step lie."""
+    """Return the rows of each step as slices."""
     ends = accumulate((streams * count for count in counts), initial=0)
     return [slice(*both) for both in pairwise(ends)]
 
 
 def _previous(states: Tensor) -> Tensor:
-    """Each direction's state one step before, (stacks, batch, length, 2, units)."""
+    """Return each direction's previous state, shape (stacks, batch, length, 2, units)."""
     before = torch.zeros_like(states)
     before[:, :, 1:, 0] = states[:, :, :-1, 0]
     before[:, :, :-1, 1] = states[:, :, 1:, 1]

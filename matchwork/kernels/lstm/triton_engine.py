@@ -1,4 +1,4 @@
-"""The steps of bidirectional LSTMs on a GPU, in one kernel forward and one back."""
+"""Bidirectional LSTMs on a GPU: one Triton kernel forward and one backward."""
 
 from typing import Any
 
@@ -9,15 +9,12 @@ from torch.autograd.function import once_differentiable
 
 from matchwork.kernels.lstm.triton_kernels import read_back, read_texts
 
-MAX_UNITS = 128  # the weights of a gate must fit beside a processor
-_TEXTS = 16  # of one program: the fewest that a tensor core multiplies
+MAX_UNITS = 128  # the weights of a gate must fit in shared memory
+_TEXTS = 16  # per program: the least that a tensor core multiplies
 
 
 def states_of(gates: Tensor, mask: Tensor, recurrent: Tensor) -> Tensor:
-    """States, (stacks, batch, length, 2 units), from logits of (stacks, batch, length, 8 units).
-
-    Both directions read each text up to where its mask ends; states are 0 at padding.
-    """
+    """Return the states of all words; see `steps.states_of`, with the bias in `gates`."""
     states: Tensor = _Reading.apply(  # type: ignore[no-untyped-call]
         gates, mask.sum(1), recurrent
     )
@@ -42,7 +39,7 @@ class _Reading(torch.autograd.Function):
         opened, lengths, recurrent, cells, states = ctx.saved_tensors
         stacks, batch, length, width = opened.shape
         words = torch.arange(length, device=lengths.device) < lengths.unsqueeze(1)
-        gates = opened.masked_fill(~words.unsqueeze(-1), 0.0)  # nothing leads to padding
+        gates = opened.masked_fill(~words.unsqueeze(-1), 0.0)  # padding has no gradient
         grid, options = _launch(stacks, batch, width // 8)
         read_back[grid](
             gates, lengths, recurrent, cells, gradients[0].contiguous(), batch, length, **options
@@ -60,7 +57,7 @@ def _launch(stacks: int, batch: int, units: int) -> tuple[tuple[int, int], dict[
 
 
 def _before(states: Tensor) -> Tensor:
-    """Each direction's state one step earlier, (stacks, batch, length, 2, units)."""
+    """Return each direction's previous state, shape (stacks, batch, length, 2, units)."""
     before = torch.zeros_like(states)
     before[:, :, 1:, 0] = states[:, :, :-1, 0]
     before[:, :, :-1, 1] = states[:, :, 1:, 1]

@@ -1,8 +1,8 @@
-"""Reading with LSTMs on a GPU: each program takes some texts through all their steps.
+"""Triton kernels for LSTMs: each program takes some texts through all their steps.
 
-One launch instead of several for every word. Logits of the gates come in from outside; a program
-adds what the state before says and keeps state and cell in registers. Gates are in the order
-input, forget, cell, output; streams are the directions of each stack in turn.
+One launch serves all words. The input part of the gates' logits is given; a program adds the
+recurrent part and keeps state and cell in registers. Gates are in the order input, forget, cell,
+output; streams are the directions of each stack in turn.
 """
 
 # mypy: disable-error-code="untyped-decorator"
@@ -24,7 +24,7 @@ def read_texts(
     WIDE: tl.constexpr,
     TEXTS: tl.constexpr,
 ) -> None:
-    """Fill `cells` and `states` up to the end of each text; the logits become gates."""
+    """Fill `cells` and `states` up to the end of each text; replace the logits by the gates."""
     stream, text, ends = _texts(lengths, batch, TEXTS)
     unit, first = tl.arange(0, WIDE), _first_word(stream, text, batch, length)
     state, cell = tl.zeros((TEXTS, WIDE), tl.float32), tl.zeros((TEXTS, WIDE), tl.float32)
@@ -33,7 +33,7 @@ def read_texts(
         word = first + tl.where(stream % 2 == 0, step, ends - 1 - step) * 2
         live = (step < ends)[:, None] & (unit < UNITS)[None, :]
         at = word[:, None] * 4 * UNITS + unit[None, :]
-        # Weights are read anew in every step: all four would not fit beside each other.
+        # Weights are loaded in every step: all four matrices do not fit in shared memory.
         i = tl.load(gates + at, live, 0.0) + _dot(state, tl.load(weights, inside, 0.0))
         f = tl.load(gates + at + UNITS, live, 0.0)
         f += _dot(state, tl.load(weights + UNITS, inside, 0.0))
@@ -54,7 +54,7 @@ def read_texts(
 
 @triton.jit(do_not_specialize=["batch", "length"])
 def read_back(
-    gates: tl.tensor,  # open gates, as `read_texts` leaves them; then the gradients of logits
+    gates: tl.tensor,  # gates from `read_texts`; replaced by the gradients of the logits
     lengths: tl.tensor,
     recurrent: tl.tensor,
     cells: tl.tensor,
@@ -65,7 +65,7 @@ def read_back(
     WIDE: tl.constexpr,
     TEXTS: tl.constexpr,
 ) -> None:
-    """From the last step to the first, what a change of every logit would change."""
+    """Compute the gradients of all logits, from the last step to the first."""
     stream, text, ends = _texts(lengths, batch, TEXTS)
     unit, first = tl.arange(0, WIDE), _first_word(stream, text, batch, length)
     d_state, d_cell = tl.zeros((TEXTS, WIDE), tl.float32), tl.zeros((TEXTS, WIDE), tl.float32)
@@ -104,7 +104,7 @@ def read_back(
 def _texts(
     lengths: tl.tensor, batch: tl.tensor, TEXTS: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
-    """The stream of this program, its texts, and where they end (past the batch at once)."""
+    """Return the stream of this program, its texts and their lengths (0 past the batch)."""
     text = tl.program_id(1) * TEXTS + tl.arange(0, TEXTS)
     return tl.program_id(0), text, tl.load(lengths + text, text < batch, 0).to(tl.int32)
 
@@ -113,7 +113,7 @@ def _texts(
 def _first_word(
     stream: tl.tensor, text: tl.tensor, batch: tl.tensor, length: tl.tensor
 ) -> tl.tensor:
-    """The row of each text's first word among those of (stacks, batch, length, 2)."""
+    """Return the row of each text's first word among those of (stacks, batch, length, 2)."""
     return ((stream // 2 * batch + text).to(tl.int64) * length) * 2 + stream % 2
 
 
@@ -121,7 +121,7 @@ def _first_word(
 def _weights(
     recurrent: tl.tensor, stream: tl.tensor, UNITS: tl.constexpr, WIDE: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor]:
-    """Where the weights from the state to the first gate lie, (WIDE, WIDE), and which exist."""
+    """Return addresses of the weights from the state to the first gate, and which exist."""
     unit = tl.arange(0, WIDE)
     at = recurrent + stream * UNITS * 4 * UNITS + unit[:, None] * 4 * UNITS + unit[None, :]
     return at, (unit < UNITS)[:, None] & (unit < UNITS)[None, :]

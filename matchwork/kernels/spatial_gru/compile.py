@@ -1,8 +1,8 @@
-"""Building the native kernel on first use, and finding it again afterwards.
+"""Compile the native kernel on first use and cache the library.
 
-The library is a plain C interface without Python or torch in it, so any C++17 compiler will do.
-It is kept under a name that says what it was made from: another compiler, processor or version
-of the source makes another file, and two processes may build at once.
+The library has a C interface without Python or torch, so that any C++17 compiler will do. Its
+file name contains a hash of the source, the compiler and the processor; two processes may build
+at once.
 """
 
 import ctypes
@@ -25,35 +25,35 @@ SOURCES = Path(__file__).parent / "native"
 _COMPILERS = ("c++", "g++", "clang++")
 _FLAGS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-fno-math-errno")
 _EXACT = ("-fno-trapping-math", "-ffp-contract=fast", "-w")
-# Compilers disagree on how to ask for this processor; without either the kernel is only slower.
+# Options for code tuned to this processor, by compiler; without them the kernel is only slower.
 _TUNINGS = (("-march=native",), ("-mcpu=native",), ())
 _TIME_LIMIT = 300  # seconds
 
 
 class BuildError(MatchworkError):
-    """The native kernel cannot be built here; the message says why in one line."""
+    """The native kernel cannot be compiled; the message says why in one line."""
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """The loaded kernel, built now if this machine has not built it before."""
+    """Load the kernel, compiled now unless it is in the cache."""
     compiler = _compiler()
-    kept = _cache_folder() / f"spatial_gru-{_fingerprint(compiler)}.so"
-    if kept.exists():
-        with suppress(OSError):  # a damaged file is built anew
-            return ctypes.CDLL(str(kept))
+    cached = _cache_folder() / f"spatial_gru-{_fingerprint(compiler)}.so"
+    if cached.exists():
+        with suppress(OSError):  # a damaged file is compiled again
+            return ctypes.CDLL(str(cached))
     with tempfile.TemporaryDirectory() as scratch:
-        built = Path(scratch) / kept.name
+        built = Path(scratch) / cached.name
         _build(compiler, built)
-        # A cache that cannot be written costs a build in every process, not the engine.
-        with suppress(OutputError), atomic_write(kept, "wb") as stream:
+        # Without a writable cache every process compiles again.
+        with suppress(OutputError), atomic_write(cached, "wb") as stream:
             stream.write(built.read_bytes())
-        for path in (kept, built):
+        for path in (cached, built):
             try:
                 return ctypes.CDLL(str(path))
             except OSError as error:
                 reason = str(error)
-    raise BuildError(f"the library was built but cannot be loaded: {reason}")
+    raise BuildError(f"the library was compiled but cannot be loaded: {reason}")
 
 
 def _compiler() -> list[str]:
@@ -63,8 +63,8 @@ def _compiler() -> list[str]:
         except ValueError as error:
             raise BuildError(f"CXX is not a command: {given} ({error})") from error
     for name in _COMPILERS:
-        if found := shutil.which(name):
-            return [found]
+        if path := shutil.which(name):
+            return [path]
     raise BuildError(
         f"no C++ compiler found ({', '.join(_COMPILERS)}); install one or name it in CXX"
     )
@@ -76,7 +76,7 @@ def _cache_folder() -> Path:
 
 
 def _fingerprint(compiler: list[str]) -> str:
-    """What the library is made from and for, as a short hash."""
+    """Return a hash of the source, the compiler and the processor."""
     parts = [path.name + path.read_text("utf-8") for path in sorted(SOURCES.glob("*.?pp"))]
     parts += [*compiler, *_FLAGS, *_EXACT, platform.machine(), _processor()]
     parts.append(_run([*compiler, "--version"]))
@@ -84,7 +84,7 @@ def _fingerprint(compiler: list[str]) -> str:
 
 
 def _processor() -> str:
-    """The instructions this processor knows: a cache folder may be shared by several machines."""
+    """Return the processor's instruction sets: several machines may share a cache folder."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
@@ -102,7 +102,7 @@ def _build(compiler: list[str], path: Path) -> None:
             if not tuning:
                 raise
     if not path.exists():
-        raise BuildError(f"compiler {shlex.join(compiler)!r} ended well but made no library")
+        raise BuildError(f"compiler {shlex.join(compiler)!r} succeeded but wrote no library")
 
 
 def _run(command: list[str]) -> str:
@@ -120,6 +120,6 @@ def _run(command: list[str]) -> str:
         raise BuildError(f"compiler {command[0]!r} did not run: {error}") from error
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
-        said = next((line for line in lines if "error" in line), lines[-1] if lines else "nothing")
-        raise BuildError(f"compiler {command[0]!r} ended with {done.returncode}, saying: {said}")
+        message = next((line for line in lines if "error" in line), (lines or ["no message"])[-1])
+        raise BuildError(f"compiler {command[0]!r} failed ({done.returncode}): {message}")
     return done.stdout

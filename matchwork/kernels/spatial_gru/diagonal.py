@@ -1,8 +1,8 @@
-"""Anti-diagonals in plain PyTorch: cells with equal row + column do not read each other.
+"""The engine for any device: anti-diagonals, whose cells do not depend on each other.
 
-The grid lies in memory as (directions, rows, columns, features, batch), so that an anti-diagonal
-is a strided view of it and all its cells are the columns of one matrix product. Only the states
-are kept for the backward pass, which opens the gates again diagonal by diagonal.
+The memory layout is (directions, rows, columns, features, batch), so that an anti-diagonal is a
+strided view and all its cells are the columns of one matrix product. Only the states are saved
+for the backward pass, which recomputes the gates diagonal by diagonal.
 """
 
 from typing import Any, NamedTuple
@@ -16,12 +16,12 @@ from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
 
 
 def supports(device_type: str, dtype: torch.dtype) -> str | None:
-    """None: plain PyTorch runs everywhere."""
+    """Return None: PyTorch operations run everywhere."""
     return None
 
 
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
-    """States of all cells, (directions, batch, rows, columns, units)."""
+    """Return the states of all cells; see `engines.EngineModule.scan`."""
     inside = rectangle_mask(lengths, *scans.shape[2:4])
     form = _Form(
         weights.units,
@@ -36,7 +36,7 @@ def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Ac
 
 
 class _Form(NamedTuple):
-    """What the matrices do not say about themselves."""
+    """Sizes and options that cannot be read off the matrices."""
 
     units: int
     gates: int
@@ -45,9 +45,10 @@ class _Form(NamedTuple):
 
 
 def _stacked(weights: SpatialWeights) -> Tensor:
-    """All that is linear in a cell's surroundings as one matrix.
+    """Stack all weights that apply to a cell's neighbourhood into one matrix.
 
-    Rows: reset gates, gates, candidate without its memory. Columns: left, top, diagonal, s, 1.
+    Rows: reset gates, gates, candidate without its recurrent part. Columns: left, top, diagonal,
+    input s, 1.
     """
     units, channels = weights.units, weights.channels
     kinds = [(weights.gate, weights.gate_bias)]
@@ -65,7 +66,7 @@ def _stacked(weights: SpatialWeights) -> Tensor:
 
 
 class _Opened(NamedTuple):
-    """The cells of one anti-diagonal, (directions, ..., cells * batch)."""
+    """Gates of the cells of one anti-diagonal, shape (directions, ..., cells * batch)."""
 
     around: Tensor  # (D, 3u + c + 1, N): left, top, diagonal, s, 1
     near: Tensor  # (D, 3, u, N): its first three parts
@@ -101,8 +102,10 @@ class _Sweep(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         scans, inside, matrix, state, states = ctx.saved_tensors
         with torch.autocast(scans.device.type, enabled=False):
-            found = _backward(gradients[0], scans, inside, matrix, state, states, ctx.form)
-        return found[0], None, found[1], found[2], None
+            to_scans, to_matrix, to_state = _backward(
+                gradients[0], scans, inside, matrix, state, states, ctx.form
+            )
+        return to_scans, None, to_matrix, to_state, None
 
 
 def _backward(
@@ -114,7 +117,7 @@ def _backward(
     states: Tensor,
     form: _Form,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of the inputs and the two matrices."""
+    """Return the gradients of the inputs and the two matrices."""
     units = form.units
     inputs = _to_grid(scans, inside)
     grid, adjoint = _bordered(inputs, units), _bordered(inputs, units)
@@ -140,7 +143,7 @@ def _backward(
 
 
 def _open(around: Tensor, matrix: Tensor, state: Tensor, form: _Form) -> _Opened:
-    """Gates and candidates of the cells with these surroundings."""
+    """Compute gates and candidates of cells from their neighbourhoods."""
     units, gates = form.units, form.gates
     near = torch.unflatten(around[:, : 3 * units], 1, (3, units))
     logits = matrix @ around
@@ -158,7 +161,7 @@ def _open(around: Tensor, matrix: Tensor, state: Tensor, form: _Form) -> _Opened
 def _through_cells(
     cells: _Opened, here: Tensor, outer: Tensor, state: Tensor, form: _Form
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of the rows of the matrix product and, past it, of the three neighbours."""
+    """Return the gradients of the rows of the matrix product and, directly, of the neighbours."""
     units, gates = form.units, form.gates
     directions, _, number = outer.shape
     rows = (7 if form.reset else 4) * gates + units
@@ -184,24 +187,24 @@ def _through_cells(
 
 
 def _over_units(values: Tensor, gates: int) -> Tensor:
-    """A shared gate moves all dimensions and hears from all of them."""
+    """Sum the gradients of all dimensions if they share one gate."""
     return values if values.shape[2] == gates else values.sum(2, keepdim=True)
 
 
 def _around(inputs: Tensor, grid: Tensor, k: int) -> Tensor:
-    """What the cells of anti-diagonal `k` read, (directions, 3u + c + 1, cells * batch)."""
+    """Return the inputs of anti-diagonal `k`, shape (directions, 3u + c + 1, cells * batch)."""
     parts = [_diagonal(view, k) for view in _sides(grid)] + [_diagonal(inputs, k)]
     ones = parts[0].new_ones(()).expand_as(parts[0][:, :1])
     return torch.cat([*parts, ones], dim=1).flatten(2)
 
 
 def _sides(grid: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The left, top and diagonal neighbour of every cell of a bordered grid, as views."""
+    """Return views of the left, top and diagonal neighbours of all cells of a bordered grid."""
     return grid[:, 1:, :-1], grid[:, :-1, 1:], grid[:, :-1, :-1]
 
 
 def _diagonal(grid: Tensor, k: int) -> Tensor:
-    """The cells of `grid` with row + column = k as a view, (directions, features, cells, batch)."""
+    """Return a view of the cells with row + column = k, (directions, features, cells, batch)."""
     directions, rows, columns, features, batch = grid.shape
     direction, down, right, feature, item = grid.stride()
     first = max(0, k - columns + 1)
@@ -214,23 +217,23 @@ def _diagonal(grid: Tensor, k: int) -> Tensor:
 
 
 def _bordered(inputs: Tensor, units: int) -> Tensor:
-    """Zeros for the states of all cells and for those before the first row and column."""
+    """Return zeros for all states, with a border before the first row and column."""
     directions, rows, columns, _, batch = inputs.shape
     return inputs.new_zeros(directions, rows + 1, columns + 1, units, batch)
 
 
 def _to_grid(values: Tensor, inside: Tensor) -> Tensor:
-    """(D, B, m, n, f) to (D, m, n, f, B); whatever lies outside the rectangles becomes zero."""
+    """Turn (D, B, m, n, f) into (D, m, n, f, B), with zeros outside the rectangles."""
     real = values.masked_fill(~inside[..., None], 0.0)
     grid = real.new_empty(real.movedim(1, -1).shape)
-    # Plain matrices, direction by direction: PyTorch transposes those several times faster.
+    # One matrix per direction: PyTorch transposes these several times faster.
     for target, source in zip(grid, real, strict=True):
         target.flatten(0, 2).copy_(source.flatten(1).t())
     return grid
 
 
 def _from_grid(grid: Tensor, inside: Tensor) -> Tensor:
-    """The way back."""
+    """Invert `_to_grid`."""
     values = grid.new_empty(grid.movedim(-1, 1).shape)
     for target, source in zip(values, grid, strict=True):
         target.flatten(1).copy_(source.flatten(0, 2).t())

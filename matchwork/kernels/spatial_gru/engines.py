@@ -1,7 +1,7 @@
-"""The engines by name, and which one runs when nobody names one.
+"""The engines by name, and the choice of the fastest.
 
-An engine is a module with `supports` and `scan`. It is imported when first asked for: some need
-a compiler or a GPU, and their absence must not be felt by those who use another.
+An engine is a module with `supports` and `scan`. It is imported on first use, because some need
+a compiler or a GPU.
 """
 
 import logging
@@ -22,30 +22,38 @@ AUTO = "auto"
 
 
 class EngineModule(Protocol):
-    """What every engine provides."""
+    """The functions of every engine."""
 
     def supports(self, device_type: str, dtype: torch.dtype) -> str | None:
-        """None if it can run there, else why not."""
+        """Return why the engine cannot run there, or None if it can."""
         ...
 
     def scan(
         self, scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation
     ) -> Tensor:
-        """States (D, B, m, n, u) from inputs (D, B, m, n, c), differentiable.
+        """Compute the states of all cells, differentiably.
 
-        Exact zeros outside the rectangles of `lengths` (B, 2), whatever the inputs hold there.
+        Args:
+            scans: The inputs of each direction, shape (directions, batch, rows, columns, channels).
+            lengths: Number of real rows and columns, int64, shape (batch, 2).
+            weights: All weights.
+            activation: Of the candidate.
+
+        Returns:
+            Tensor, shape (directions, batch, rows, columns, units), exactly zero outside the real
+            rectangles, whatever the inputs are there.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that may not be loaded yet."""
+    """An engine, imported on first use from the module of this name in this package."""
 
     module: str
 
     def supports(self, device_type: str, dtype: torch.dtype) -> str | None:
-        """None if it can run there, else why not."""
+        """Return why the engine cannot run there, or None if it can."""
         try:
             return self._load().supports(device_type, dtype)
         except ImportError as error:
@@ -54,7 +62,7 @@ class Engine:
     def __call__(
         self, scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation
     ) -> Tensor:
-        """The states of all cells; see `EngineModule.scan`."""
+        """Compute the states of all cells; see `EngineModule.scan`."""
         return self._load().scan(scans, lengths, weights, activation)
 
     def _load(self) -> EngineModule:
@@ -68,7 +76,7 @@ ENGINES.add("native", Engine("native"))
 ENGINES.add("triton", Engine("triton_engine"))
 
 _FASTEST = {"cpu": "native", "cuda": "triton"}
-_EVERYWHERE = "diagonal"
+_FALLBACK = "diagonal"
 
 
 def _plain_engine(name: str, device_type: str, dtype: torch.dtype) -> Engine:
@@ -80,22 +88,22 @@ def _plain_engine(name: str, device_type: str, dtype: torch.dtype) -> Engine:
 @kernel("spatial-gru", plain=_plain_engine)
 def choose_engine(name: str, device_type: str, dtype: torch.dtype) -> Engine:
     """Return the engine called `name`, or with "auto" the fastest one that runs there."""
-    wanted = _FASTEST.get(device_type, _EVERYWHERE) if name == AUTO else name
-    engine = ENGINES[wanted]
+    chosen = _FASTEST.get(device_type, _FALLBACK) if name == AUTO else name
+    engine = ENGINES[chosen]
     reason = engine.supports(device_type, dtype)
     if reason is None:
         return engine
     if name != AUTO:
         raise ConfigError(
             f"spatial GRU engine {name!r} cannot run {dtype} on {device_type}: {reason}; "
-            f"use engine {AUTO!r} or {_EVERYWHERE!r}"
+            f"use engine {AUTO!r} or {_FALLBACK!r}"
         )
-    _notice(wanted, reason)
-    return ENGINES[_EVERYWHERE]
+    _warn(chosen, reason)
+    return ENGINES[_FALLBACK]
 
 
-@cache  # once a process, however often the engine is missed
-def _notice(wanted: str, reason: str) -> None:
+@cache  # warns once per process
+def _warn(name: str, reason: str) -> None:
     logging.getLogger("matchwork").warning(
-        "spatial GRU: engine %r is not used, %r takes its place: %s", wanted, _EVERYWHERE, reason
+        "spatial GRU: using engine %r, because %r cannot run: %s", _FALLBACK, name, reason
     )

@@ -1,4 +1,4 @@
-"""The one door to the spatial GRU: it checks, chooses the engine and calls it."""
+"""The spatial GRU: checks its arguments, chooses an engine and calls it."""
 
 from typing import get_args
 
@@ -20,13 +20,20 @@ def spatial_gru(
     activation: Activation = "tanh",
     engine: str = AUTO,
 ) -> Tensor:
-    """The states of all cells, (directions, batch, rows, columns, units).
+    """Compute the states of all cells.
 
-    `inputs` are (batch, rows, columns, channels), `lengths` (batch, 2) the true rows and columns.
-    Each direction's states lie in the coordinates of its own scan: the reverse one reads
-    `flip_rectangle(inputs, lengths)`. Outside the true rectangle states are exactly zero.
-    Half precision is computed in float32. Lengths past the grid are an error on the CPU; on a GPU
-    nobody waits for their values, and they count as the grid's own.
+    Args:
+        inputs: Shape (batch, rows, columns, channels). Half precision is computed in float32.
+        lengths: Number of real rows and columns per item, shape (batch, 2). Lengths past the grid
+            are an error on the CPU; on a GPU, where checking would synchronise, they are clamped.
+        weights: All weights.
+        activation: Of the candidate: "tanh" or "identity".
+        engine: Name of an engine, or "auto" for the fastest one available.
+
+    Returns:
+        Tensor, shape (directions, batch, rows, columns, units). Each direction's states are in
+        the coordinates of its own scan: the reverse one reads `flip_rectangle(inputs, lengths)`.
+        States outside the real rectangle are exactly zero.
     """
     _check_activation(activation)
     weights.check()
@@ -36,7 +43,7 @@ def spatial_gru(
     chosen = choose_engine(engine, inputs.device.type, dtype)
     lengths = lengths.to(torch.int64)
     scans = scan_inputs(inputs, lengths, weights.directions).to(dtype)
-    if 0 in scans.shape[1:4]:  # no cell: nothing to scan, only a shape to give
+    if 0 in scans.shape[1:4]:  # no cells: an empty tensor of the right shape
         return (scans @ weights.input[:, None, None].mT.to(dtype)).to(inputs.dtype)
     with torch.autocast(inputs.device.type, enabled=False):
         states = chosen(scans, lengths, weights.to(dtype), activation)
@@ -57,7 +64,7 @@ def _check_activation(activation: str) -> None:
 def _check_inputs(inputs: Tensor, weights: SpatialWeights) -> None:
     if inputs.ndim != 4 or inputs.shape[-1] != weights.channels:
         raise ValueError(
-            f"inputs are (batch, rows, columns, {weights.channels} channels), got "
+            f"inputs must be (batch, rows, columns, {weights.channels} channels), got "
             f"{tuple(inputs.shape)}"
         )
     if not inputs.is_floating_point() or _wide(inputs) != _wide(weights.input):
@@ -73,16 +80,16 @@ def _check_inputs(inputs: Tensor, weights: SpatialWeights) -> None:
 def _check_lengths(lengths: Tensor, inputs: Tensor) -> None:
     batch, rows, columns = inputs.shape[:3]
     if lengths.shape != (batch, 2):
-        raise ValueError(f"lengths are ({batch}, 2), got {tuple(lengths.shape)}")
+        raise ValueError(f"lengths must be ({batch}, 2), got {tuple(lengths.shape)}")
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise ValueError(f"lengths are whole numbers, got {lengths.dtype}")
+        raise ValueError(f"lengths must be integers, got {lengths.dtype}")
     if lengths.device != inputs.device:
         raise ValueError(
             f"lengths are on {lengths.device}, inputs on {inputs.device}: use one device"
         )
-    if lengths.is_cuda:  # to look at them, the host would have to wait for the GPU
+    if lengths.is_cuda:  # reading them would synchronise with the GPU
         return
-    # A length past the grid would send a compiled engine outside the memory it was given.
+    # With a length past the grid a compiled engine would read outside its memory.
     for item, (height, width) in enumerate(lengths.tolist()):
         if not (0 <= height <= rows and 0 <= width <= columns):
             raise ValueError(

@@ -11,14 +11,14 @@ from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
 
 
 class Gates(NamedTuple):
-    """What a cell decided; `...` are the axes of the cells, (batch, rows, columns) for a grid."""
+    """Gates and candidates of cells; `...` are the axes of the cells: (batch, rows, columns)."""
 
     z: Tensor
     """(4, directions, ..., g): input, left, top, diagonal; they sum to 1."""
     r: Tensor | None
     """(3, directions, ..., g): left, top, diagonal; None without reset gates."""
     candidate: Tensor
-    """(directions, ..., units): the new content h' that gate `input` lets in."""
+    """(directions, ..., units): the new content h', weighted by gate `input`."""
 
 
 class Neighbours(NamedTuple):
@@ -32,7 +32,14 @@ class Neighbours(NamedTuple):
 def cell_gates(
     inputs: Tensor, neighbours: Neighbours, weights: SpatialWeights, activation: Activation
 ) -> Gates:
-    """Eq. 3 up to the candidate; `inputs` are (directions, ..., channels)."""
+    """Compute eq. 3 up to the candidate.
+
+    Args:
+        inputs: Shape (directions, ..., channels).
+        neighbours: The states of the three neighbours.
+        weights: All weights.
+        activation: Of the candidate.
+    """
     left, top, diagonal = neighbours
     q = torch.cat([top, left, diagonal, inputs], dim=-1)
     z = torch.softmax(_gate_logits(weights.gate, weights.gate_bias, q), dim=0)
@@ -48,7 +55,7 @@ def cell_gates(
 
 
 def next_state(gates: Gates, neighbours: Neighbours) -> Tensor:
-    """The last line of eq. 3: a mixture of the candidate and the three neighbours."""
+    """Compute the last line of eq. 3: mix the candidate and the neighbours' states."""
     z_input, z_left, z_top, z_diagonal = gates.z.unbind()
     left, top, diagonal = neighbours
     return z_left * left + z_top * top + z_diagonal * diagonal + z_input * gates.candidate
@@ -62,10 +69,17 @@ def spatial_gates(
     *,
     activation: Activation = "tanh",
 ) -> Gates:
-    """Gates and candidates of all cells from the `states` that `spatial_gru` gave.
+    """Compute the gates and candidates of all cells from their states.
 
-    Like the states they lie in the coordinates of each direction's own scan and are zero
-    outside the true rectangle.
+    Like the states they are in the coordinates of each direction's own scan, and zero outside
+    the real rectangle.
+
+    Args:
+        inputs: Shape (batch, rows, columns, channels).
+        lengths: Number of real rows and columns, shape (batch, 2).
+        weights: All weights.
+        states: The result of `spatial_gru`.
+        activation: Of the candidate.
     """
     wide = torch.promote_types(inputs.dtype, torch.float32)
     scans = scan_inputs(inputs, lengths, weights.directions).to(wide)
@@ -74,9 +88,9 @@ def spatial_gates(
         left=bordered[:, :, 1:, :-1], top=bordered[:, :, :-1, 1:], diagonal=bordered[:, :, :-1, :-1]
     )
     outside = ~rectangle_mask(lengths, *inputs.shape[1:3]).unsqueeze(-1)
-    found = cell_gates(scans.masked_fill(outside, 0.0), neighbours, weights.to(wide), activation)
+    gates = cell_gates(scans.masked_fill(outside, 0.0), neighbours, weights.to(wide), activation)
     z, r, candidate = (
-        None if part is None else part.masked_fill(outside, 0.0).to(inputs.dtype) for part in found
+        None if part is None else part.masked_fill(outside, 0.0).to(inputs.dtype) for part in gates
     )
     assert z is not None and candidate is not None
     return Gates(z, r, candidate)
@@ -88,6 +102,6 @@ def _gate_logits(weights: Tensor, bias: Tensor, q: Tensor) -> Tensor:
 
 
 def _beside_cells(bias: Tensor, ndim: int) -> Tensor:
-    """`bias` (..., directions, g) with axes of size 1 for the cells before its last axis."""
+    """Insert axes of size 1 for the cells before the last axis of `bias`, (..., directions, g)."""
     cells = (1,) * (ndim - bias.ndim)
     return bias.view(*bias.shape[:-1], *cells, bias.shape[-1])

@@ -1,8 +1,8 @@
-"""The compiled CPU engine: batch items across SIMD lanes, lane groups across threads.
+"""The compiled CPU engine: batch items across SIMD lanes, groups of lanes across threads.
 
-Items of like size share a sweep that goes no further than they do. Only the states are kept for
-the backward sweep; it computes the gates again. Which items meet in a group depends on lengths
-alone, and weight gradients are summed group by group: the number of threads changes no bit.
+Items of similar size form a group. Only the states are saved for the backward pass, which
+recomputes the gates. Groups depend on lengths alone, and weight gradients are summed group by
+group, so that the number of threads changes no bit of the result.
 """
 
 import ctypes
@@ -23,13 +23,13 @@ _SETTINGS = ("gate_width", "bounded", "threads")
 
 
 class _GivenWeights(ctypes.Structure):
-    """The kernel's struct of the same name: `SpatialWeights` as addresses."""
+    """The C++ struct of the same name: `SpatialWeights` as pointers."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in SpatialWeights._fields)
 
 
 class _Problem(ctypes.Structure):
-    """The kernel's struct of the same name."""
+    """The C++ struct of the same name."""
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in (*_NUMBERS, *_SETTINGS)),
@@ -40,7 +40,7 @@ class _Problem(ctypes.Structure):
 
 
 def supports(device_type: str, dtype: torch.dtype) -> str | None:
-    """None if the kernel runs here, else why not; builds it when asked for the first time."""
+    """Return why the kernel cannot run, or None if it can; compiles it on the first call."""
     if device_type != "cpu":
         return "it runs on the CPU only"
     if dtype not in _SUFFIXES:
@@ -48,7 +48,7 @@ def supports(device_type: str, dtype: torch.dtype) -> str | None:
     return _build_failure()
 
 
-@cache  # a build that failed once is not tried again in this process
+@cache  # a failed build is not repeated in this process
 def _build_failure() -> str | None:
     try:
         library()
@@ -58,7 +58,7 @@ def _build_failure() -> str | None:
 
 
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
-    """States of all cells, (directions, batch, rows, columns, units)."""
+    """Return the states of all cells; see `engines.EngineModule.scan`."""
     states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
         activation == "tanh", lengths, scans, *weights
     )
@@ -66,7 +66,7 @@ def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Ac
 
 
 class _Scan(torch.autograd.Function):
-    """Calls the kernel; saves nothing but the states beside what was given."""
+    """Call the kernel; of its results only the states are saved for the backward pass."""
 
     @staticmethod
     def forward(
@@ -117,5 +117,5 @@ def _problem(bounded: bool, lengths: Tensor, scans: Tensor, *parts: Tensor | Non
 
 def _call(name: str, dtype: torch.dtype, problem: _Problem, *arrays: object) -> None:
     function = getattr(library(), f"{name}_{_SUFFIXES[dtype]}")
-    if function(ctypes.byref(problem), *arrays) != 0:  # ctypes lets go of the GIL meanwhile
-        raise MemoryError("the spatial GRU kernel found no memory for its working rows")
+    if function(ctypes.byref(problem), *arrays) != 0:  # ctypes releases the GIL
+        raise MemoryError("the spatial GRU kernel ran out of memory for its buffers")

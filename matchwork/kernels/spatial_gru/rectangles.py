@@ -1,4 +1,4 @@
-"""The part of each padded grid that is real: an upper left rectangle of true lengths."""
+"""The real part of each padded grid: an upper left rectangle."""
 
 from typing import Any
 
@@ -7,16 +7,18 @@ from torch import Tensor
 
 
 def rectangle_mask(lengths: Tensor, rows: int, columns: int) -> Tensor:
-    """True inside each item's rectangle, shape (batch, rows, columns)."""
+    """Return a mask that is True inside each item's rectangle, shape (batch, rows, columns)."""
     inside_rows = torch.arange(rows, device=lengths.device) < lengths[:, :1]
     inside_columns = torch.arange(columns, device=lengths.device) < lengths[:, 1:]
     return inside_rows[:, :, None] & inside_columns[:, None, :]
 
 
 def flip_rectangle(inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Reverse both axes inside each item's rectangle; padding stays where it is.
+    """Reverse both axes inside each item's rectangle; padding stays. Its own inverse.
 
-    `inputs` are (batch, rows, columns, ...), `lengths` (batch, 2). Its own inverse.
+    Args:
+        inputs: Shape (batch, rows, columns, ...).
+        lengths: Number of real rows and columns, shape (batch, 2).
     """
     rows, columns = inputs.shape[1:3]
     own = torch.arange(rows * columns, device=lengths.device).view(rows, columns)
@@ -26,21 +28,26 @@ def flip_rectangle(inputs: Tensor, lengths: Tensor) -> Tensor:
     inside = rectangle_mask(lengths, rows, columns)
     item = torch.arange(len(inputs), device=lengths.device)[:, None, None] * (rows * columns)
     cells = item + torch.where(inside, mirrored, own)
-    found: Tensor = _Rearrange.apply(inputs, cells.flatten())  # type: ignore[no-untyped-call]
-    return found
+    flipped: Tensor = _Rearrange.apply(inputs, cells.flatten())  # type: ignore[no-untyped-call]
+    return flipped
 
 
 def scan_inputs(inputs: Tensor, lengths: Tensor, directions: int) -> Tensor:
-    """What each direction reads, (directions, batch, rows, columns, channels)."""
+    """Return the inputs of each direction, shape (directions, batch, rows, columns, channels)."""
     if directions == 1:
         return inputs.unsqueeze(0)
     return torch.stack([inputs, flip_rectangle(inputs, lengths)])
 
 
 def corner_states(states: Tensor, lengths: Tensor) -> Tensor:
-    """The state at every direction's last real cell, (batch, directions * units).
+    """Return the state of each direction's last real cell; zeros for an empty text.
 
-    An empty text has no such cell and gets zeros.
+    Args:
+        states: The result of `spatial_gru`.
+        lengths: Number of real rows and columns, shape (batch, 2).
+
+    Returns:
+        Tensor, shape (batch, directions * units).
     """
     directions, batch, rows, columns, units = states.shape
     if rows == 0 or columns == 0:
@@ -54,7 +61,7 @@ def corner_states(states: Tensor, lengths: Tensor) -> Tensor:
 
 
 class _Rearrange(torch.autograd.Function):
-    """Cells in an order that undoes itself, so that the gradient is the same cheap gathering."""
+    """Permute cells by an involution, so that the gradient is the same cheap gather."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, cells: Tensor) -> Tensor:
@@ -64,5 +71,5 @@ class _Rearrange(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (cells,) = ctx.saved_tensors
-        found: Tensor = _Rearrange.apply(gradients[0], cells)  # type: ignore[no-untyped-call]
-        return found, None
+        gradient: Tensor = _Rearrange.apply(gradients[0], cells)  # type: ignore[no-untyped-call]
+        return gradient, None

@@ -1,4 +1,4 @@
-"""Nested loops over the cells, as the equations read; autograd gives the gradient. For tests."""
+"""The plain version: nested loops over the cells; autograd gives the gradients."""
 
 import torch
 from torch import Tensor
@@ -9,12 +9,12 @@ from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
 
 
 def supports(device_type: str, dtype: torch.dtype) -> str | None:
-    """None: loops run everywhere."""
+    """Return None: loops run everywhere."""
     return None
 
 
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
-    """States of all cells, (directions, batch, rows, columns, units)."""
+    """Return the states of all cells; see `engines.EngineModule.scan`."""
     directions, batch, rows, columns, _ = scans.shape
     border = scans.new_zeros(directions, batch, weights.units)
     inside = rectangle_mask(lengths, rows, columns)

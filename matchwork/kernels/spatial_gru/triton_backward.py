@@ -1,4 +1,4 @@
-"""The backward kernel of the spatial GRU on a GPU; `triton_tiles` explains its layout."""
+"""The backward kernel of the spatial GRU on a GPU; see `triton_tiles` for its memory layout."""
 
 # mypy: disable-error-code="untyped-decorator"
 
@@ -11,12 +11,12 @@ from matchwork.kernels.spatial_gru.triton_tiles import neighbours, reached, tanh
 @triton.jit(do_not_specialize=["batch", "rows", "columns"])
 def sweep_backward(
     lengths: tl.tensor,  # (B, 2)
-    matrix: tl.tensor,  # (D, 3u + c + 1, 8u): from what a cell reads to its logits
-    recall: tl.tensor,  # (D, 3u, u): from the neighbours behind their reset gates to the candidate
+    matrix: tl.tensor,  # (D, 3u + c + 1, 8u): from the inputs of a cell to its logits
+    recall: tl.tensor,  # (D, 3u, u): from the neighbours after their reset gates to the candidate
     states: tl.tensor,  # (D, B, m, n, u)
     upstream: tl.tensor,  # (D, B, m, n, u): gradient of the states
     logits: tl.tensor,  # (D, B, m, n, 8u): gates by mix, open reset gates by reach, candidate
-    wanted: tl.tensor,  # (D, B, 3, m, 7u): room for what three diagonals want of their neighbours
+    wanted: tl.tensor,  # (D, B, 3, m, 7u): buffer for the neighbours' gradients of three diagonals
     batch: tl.tensor,
     rows: tl.tensor,
     columns: tl.tensor,
@@ -28,7 +28,7 @@ def sweep_backward(
     CELLS: tl.constexpr,
     RESIDENT: tl.constexpr,
 ) -> None:
-    """Replace what is in `logits` inside the true rectangle by the gradients of the logits."""
+    """Replace the logits inside the real rectangle by their gradients."""
     program = tl.program_id(0)
     direction, item = program // batch, program % batch
     height = tl.minimum(tl.load(lengths + item * 2), rows).to(tl.int32)
@@ -63,7 +63,7 @@ def sweep_backward(
         here = (cell * UNITS)[:, None] + unit[None, :]
         line = logits + cell * 8 * UNITS
 
-        # What the cells to the right, below and beyond both want of this one.
+        # Gradients from the cells to the right, below and diagonally below.
         later = (row[:, None, None] + down < height) & (column[:, None, None] + right < width)
         later &= real[:, :, None] & (side > 0)
         lane = (k + down + right) % 3 * rows + row[:, None, None] + down
@@ -78,7 +78,7 @@ def sweep_backward(
         gates = tl.load(line[:, None, None] + in_mix, mask=real[:, :, None], other=0.0)
         resets = tl.load(line[:, None] + 4 * UNITS + reach[None, :], mask=in_reach, other=0.0)
         content = tl.load(line[:, None] + 7 * UNITS + unit[None, :], mask=real, other=0.0)
-        tl.debug_barrier()  # all have read what is overwritten now
+        tl.debug_barrier()  # everything has been read before it is overwritten
 
         if TANH:
             content = tanh(content)
@@ -127,6 +127,6 @@ def _back(
     reach: tl.tensor,
     UNITS: tl.constexpr,
 ) -> tl.tensor:
-    """Weights turned round: from the outputs before `END` back to the neighbours."""
+    """Load transposed weights: from the outputs before `END` to the neighbours."""
     real = (output < END)[:, None] & (reach < 3 * UNITS)[None, :]
     return tl.load(matrix + reach[None, :] * stride + output[:, None], mask=real, other=0.0)

@@ -1,10 +1,10 @@
-"""The spatial GRU on a GPU: one program per pair and direction sweeps its anti-diagonals.
+"""The GPU engine: one Triton program per pair and direction sweeps its anti-diagonals.
 
-The forward pass is a single kernel that reads weights and inputs as they are. For the backward
-pass only the states are kept. Knowing them, all logits come back at once in matrix products; a
-second kernel then sweeps back through the cells, the only part that must go in order, and turns
-every logit into its gradient. Products of those with what the cells read are the gradients of
-weights and inputs: no atomic additions, so equal inputs give equal gradients.
+The forward pass is a single kernel. Only the states are saved for the backward pass, from which
+matrix products recompute all logits at once; a second kernel then sweeps back through the cells,
+the only sequential part, and replaces every logit by its gradient. Matrix products of these with
+the cells' inputs are the gradients of weights and inputs. There are no atomic additions, so that
+the result is deterministic.
 """
 
 import os
@@ -21,12 +21,12 @@ from matchwork.kernels.spatial_gru.triton_backward import sweep_backward
 from matchwork.kernels.spatial_gru.triton_forward import sweep_forward
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
 
-_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # kernels look at it once, on import
-_OPEN = 100.0  # the logit of a gate that is exactly 1 in float32
+_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # Triton reads it on import
+_OPEN = 100.0  # logit of a gate that is exactly 1 in float32
 
 
 class Launch(NamedTuple):
-    """How a program is cut: cells in a tile, and warps that share it."""
+    """Launch settings of a kernel: cells per tile and warps per program."""
 
     cells: int
     warps: int
@@ -39,16 +39,16 @@ _MANY_WEIGHTS = Launch(cells=16, warps=8)
 
 
 def supports(device_type: str, dtype: torch.dtype) -> str | None:
-    """None on a CUDA device in float32 (or on the CPU in Triton's interpreter), else why not."""
+    """Return why the kernels cannot run, or None: float32 on CUDA, or Triton's interpreter."""
     if device_type != "cuda" and not (device_type == "cpu" and _INTERPRETED):
-        return f"its kernels need CUDA tensors, these are on the {device_type}: move them to a GPU"
+        return f"its kernels need CUDA tensors, got {device_type}: move them to a GPU"
     if dtype != torch.float32:
         return f"its kernels compute in float32, not in {dtype}"
     return None
 
 
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
-    """States of all cells, (directions, batch, rows, columns, units)."""
+    """Return the states of all cells; see `engines.EngineModule.scan`."""
     states: Tensor = _Sweep.apply(  # type: ignore[no-untyped-call]
         scans, lengths, activation == "tanh", *weights
     )
@@ -93,19 +93,19 @@ class _Sweep(torch.autograd.Function):
         with torch.enable_grad():
             packed = _packed(leaves)
         with torch.autocast(scans.device.type, enabled=False):
-            found, to_packed = _backward(gradients[0], scans, lengths, states, *packed, ctx.tanh)
-            there = [part for part in leaves if part is not None]
-            to_leaves = iter(torch.autograd.grad(packed, there, to_packed))
-        return found, None, None, *(None if part is None else next(to_leaves) for part in leaves)
+            to_scans, to_packed = _backward(gradients[0], scans, lengths, states, *packed, ctx.tanh)
+            present = [part for part in leaves if part is not None]
+            to_leaves = iter(torch.autograd.grad(packed, present, to_packed))
+        return to_scans, None, None, *(None if part is None else next(to_leaves) for part in leaves)
 
 
 def _packed(weights: SpatialWeights) -> tuple[Tensor, Tensor]:
-    """Both matrices as the backward pass reads them; autograd finds its way back.
+    """Return the weights as the two matrices of the backward pass, differentiably.
 
-    (D, 3u + c + 1, 8u) leads from left, top, diagonal, s, 1 to the logits of a cell: gates by
-    unit and side, reset gates by side and unit, candidate. (D, 3u, u) leads from the neighbours
-    behind their reset gates to the candidate. A shared gate becomes one for each unit, absent
-    reset gates become open ones.
+    The first, (D, 3u + c + 1, 8u), maps left, top, diagonal, s, 1 to the logits of a cell: gates
+    by unit and side, reset gates by side and unit, candidate. The second, (D, 3u, u), maps the
+    neighbours, after their reset gates, to the candidate. A shared gate becomes one per unit;
+    missing reset gates become open ones.
     """
     units, around = weights.units, weights.gate.shape[-1]
     gate = torch.cat([weights.gate, weights.gate_bias.unsqueeze(-1)], dim=-1)
@@ -132,7 +132,7 @@ def _backward(
     recall: Tensor,
     tanh: bool,
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Gradients of the inputs and of both matrices."""
+    """Return the gradients of the inputs and of both matrices."""
     directions, batch, rows, columns, channels = scans.shape
     units = states.shape[-1]
     outside = ~rectangle_mask(lengths, rows, columns).unsqueeze(-1)
@@ -160,7 +160,7 @@ def _backward(
 
 
 def _around(scans: Tensor, states: Tensor, outside: Tensor) -> Tensor:
-    """What every cell reads: left, top, diagonal, s, 1; (D, cells, 3u + c + 1), else zeros."""
+    """Return every cell's left, top, diagonal, s, 1, (D, cells, 3u + c + 1); zeros outside."""
     bordered = functional.pad(states, (0, 0, 1, 0, 1, 0))
     left, top, diagonal = bordered[:, :, 1:, :-1], bordered[:, :, :-1, 1:], bordered[:, :, :-1, :-1]
     one = scans.new_ones(()).expand_as(scans[..., :1])
@@ -169,7 +169,7 @@ def _around(scans: Tensor, states: Tensor, outside: Tensor) -> Tensor:
 
 
 def _product_of_cells(features: Tensor, logits: Tensor, batch: int) -> Tensor:
-    """Features x logits summed over all cells: first each pair's, which keeps a GPU busy."""
+    """Sum features x logits over all cells: first per pair, which keeps a GPU busy."""
     directions, cells, num_features = features.shape
     pairs, size = directions * batch, cells // batch
     of_pairs = torch.bmm(
@@ -179,9 +179,9 @@ def _product_of_cells(features: Tensor, logits: Tensor, batch: int) -> Tensor:
 
 
 def _cut(launch: Launch, units: int, channels: int) -> dict[str, int]:
-    """The settings of a kernel."""
+    """Return the compile-time settings of a kernel."""
     reach = max(16, triton.next_power_of_2(3 * units))
-    resident = reach <= 32 and channels <= 16  # more weights than that do not fit in registers
+    resident = reach <= 32 and channels <= 16  # larger weights do not fit in registers
     cells, warps = launch if resident else _MANY_WEIGHTS
     return {
         "CHANNELS": channels,

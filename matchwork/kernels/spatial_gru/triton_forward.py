@@ -1,4 +1,4 @@
-"""The forward kernel of the spatial GRU on a GPU; `triton_tiles` explains its layout."""
+"""The forward kernel of the spatial GRU on a GPU; see `triton_tiles` for its memory layout."""
 
 # mypy: disable-error-code="untyped-decorator"
 
@@ -33,7 +33,7 @@ def sweep_forward(
     CELLS: tl.constexpr,
     RESIDENT: tl.constexpr,
 ) -> None:
-    """Fill `states` inside the true rectangle."""
+    """Fill `states` inside the real rectangle."""
     program = tl.program_id(0)
     direction, item = program // batch, program % batch
     height = tl.minimum(tl.load(lengths + item * 2), rows).to(tl.int32)
@@ -48,7 +48,7 @@ def sweep_forward(
 
     reach, mix, unit = tl.arange(0, REACH), tl.arange(0, 4 * WIDE), tl.arange(0, WIDE)
     own = (tl.arange(0, 4) == 0)[None, None, :]
-    # The last one stands for those past it, a shared gate for all; a candidate lies on every side.
+    # Entries past the last unit repeat it, a shared gate serves all, candidates are on every side.
     to_gate = direction * 4 * GATES + mix % 4 * GATES + tl.minimum(mix // 4, GATES - 1)
     to_unit = direction * UNITS + tl.minimum(mix // 4, UNITS - 1)
     gate_bias, bias = tl.load(gate_bias + to_gate)[None, :], tl.load(bias + to_unit)[None, :]
@@ -95,7 +95,7 @@ def sweep_forward(
                 h *= tl.sigmoid(r)
             content = _add(content, h, near_content, state, first, 3 * UNITS, 0, RESIDENT)
 
-        content = tl.max(tl.reshape(content, (CELLS, WIDE, 4)), axis=2)  # they are all the same
+        content = tl.max(tl.reshape(content, (CELLS, WIDE, 4)), axis=2)  # all sides are equal
         if TANH:
             content = tanh(content)
         gates = tl.reshape(gates, (CELLS, WIDE, 4))
@@ -116,7 +116,7 @@ def sweep_forward(
 def _inputs(
     scans: tl.tensor, cell: tl.tensor, live: tl.tensor, first: tl.tensor, CHANNELS: tl.constexpr
 ) -> tl.tensor:
-    """Sixteen channels of the cells' inputs."""
+    """Load sixteen channels of the cells' inputs."""
     channel = first + tl.arange(0, 16)
     real = live[:, None] & (channel < CHANNELS)[None, :]
     return tl.load(scans + (cell * CHANNELS)[:, None] + channel[None, :], mask=real, other=0.0)
@@ -124,7 +124,7 @@ def _inputs(
 
 @triton.jit
 def _resets(reach: tl.tensor, UNITS: tl.constexpr, GATES: tl.constexpr) -> tl.tensor:
-    """Which reset gate belongs to each unit of the neighbours; past the real ones any."""
+    """Return the reset gate of each unit of the neighbours; arbitrary past the real ones."""
     return tl.minimum(reach // UNITS, 2) * GATES + tl.minimum(reach % UNITS, GATES - 1)
 
 
@@ -136,14 +136,14 @@ def _weights(
     END: tl.constexpr,
     SWAP: tl.constexpr,
 ) -> tl.tensor:
-    """From `LENGTH` features to the outputs whose lines these are; zeros from `END` on.
+    """Load the weights of `LENGTH` features for the outputs in `lines`; zeros from `END` on.
 
-    The columns of gates are top, left, diagonal: `SWAP` units make them left, top, diagonal.
+    The columns of gates are top, left, diagonal; with `SWAP` units, load left, top, diagonal.
     """
     feature = first + tl.arange(0, LENGTH)
     turn = tl.where(feature < SWAP, SWAP, tl.where(feature < 2 * SWAP, -SWAP, 0))
-    place = lines[None, :] + (feature + turn)[:, None]
-    return tl.load(place, mask=(feature < END)[:, None], other=0.0)
+    address = lines[None, :] + (feature + turn)[:, None]
+    return tl.load(address, mask=(feature < END)[:, None], other=0.0)
 
 
 @triton.jit
@@ -157,6 +157,6 @@ def _add(
     SWAP: tl.constexpr,
     RESIDENT: tl.constexpr,
 ) -> tl.tensor:
-    """Add to `total` the product of features and weights, which are `held` or else read now."""
+    """Add the product of features and weights, which are in registers (`held`) or loaded now."""
     weights = held if RESIDENT else _weights(lines, first, values.shape[1], END, SWAP)
     return tl.dot(values, weights, total, input_precision="tf32x3")

@@ -1,18 +1,18 @@
-"""What both GPU kernels of the spatial GRU share: how they lay out what a cell reads and holds.
+"""Memory layout shared by the forward and backward kernels of the spatial GRU on a GPU.
 
 A program sweeps one pair in one direction from anti-diagonal to anti-diagonal, a tile of cells
-at a time, and multiplies on the tensor cores; three products of short halves ("tf32x3") keep the
-precision of float32. A barrier shows what one thread of a program wrote to the others.
+at a time, on the tensor cores; "tf32x3" products keep the precision of float32. A barrier makes
+one thread's writes visible to the program's other threads.
 
-What a cell reads or holds lies in one of two orders. `reach`: the units of its neighbours left,
-top, diagonal, one neighbour after the other. `mix`: unit after unit its four sides, the cell
-itself and its neighbours left, top, diagonal. A softmax over the sides then stays among few
-threads, and the candidate, which takes the place of the cell itself, lies where its gate does.
+Values of a cell are in one of two orders. `reach`: the units of its left, top and diagonal
+neighbours, one neighbour after the other. `mix`: unit by unit its four sides, the cell itself and
+its left, top and diagonal neighbours. A softmax over the sides then stays within few threads, and
+the candidate, which stands for the cell itself, is aligned with its gate.
 
 `UNITS` is the width of a state; `WIDE` and `REACH` are the powers of two that hold one state and
-three, as no other width fits a tile. Places past the real ones hold zeros or are never stored.
-`RESIDENT` weights stay in registers for the whole sweep. It is a `while` because the compiler
-moves their conversions into a `for`, where they would happen at every tile.
+three, since tiles need such widths. Entries past the real ones are zero or never stored.
+`RESIDENT` weights stay in registers for the whole sweep. The loop is a `while` because the
+compiler would move their conversions into a `for` and repeat them at every tile.
 """
 
 # mypy: disable-error-code="untyped-decorator"
@@ -32,7 +32,7 @@ def neighbours(
     unit: tl.tensor,
     UNITS: tl.constexpr,
 ) -> tl.tensor:
-    """Units of the sides 1 left, 2 top, 3 diagonal; zeros for others and beyond the border."""
+    """Load units of the sides 1 left, 2 top, 3 diagonal; zeros for others and at the border."""
     up, back = (side // 2)[None, :], (side % 2)[None, :]
     there = live[:, None] & (row[:, None] >= up) & (column[:, None] >= back)
     real = (side > 0) & (side < 4) & (unit < UNITS)
@@ -50,13 +50,13 @@ def reached(
     reach: tl.tensor,
     UNITS: tl.constexpr,
 ) -> tl.tensor:
-    """The neighbours' units in the order `reach`."""
+    """Load the neighbours' units in the order `reach`."""
     return neighbours(states, row, column, live, columns, reach // UNITS + 1, reach % UNITS, UNITS)
 
 
 @triton.jit
 def tanh(x: tl.tensor) -> tl.tensor:
-    """The exponential form cancels near zero, where five terms of the series are exact."""
+    """Compute tanh; near zero by its series, since the exponential form cancels there."""
     decay = tl.exp(-2.0 * tl.abs(x))
     far = (1.0 - decay) / (1.0 + decay)
     square = x * x

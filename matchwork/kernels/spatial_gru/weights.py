@@ -1,4 +1,4 @@
-"""The parameters of a spatial GRU, and the shapes they must have."""
+"""The weights of a spatial GRU and their shapes."""
 
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -12,12 +12,12 @@ class SpatialWeights(NamedTuple):
     """All weights; the leading axis is the direction: forward, or forward and reverse.
 
     With u units and c channels, g is u, or 1 for scalar gates shared by all dimensions. The
-    columns of `reset` and `gate` are top, left, diagonal, s; those of `state` left, top,
-    diagonal: the paper's own two orders.
+    columns of `reset` and `gate` are top, left, diagonal, input; those of `state` left, top,
+    diagonal: the two orders of the paper.
     """
 
     reset: Tensor | None
-    """(D, 3, g, 3u + c): left, top, diagonal; None: no reset gates, r = 1."""
+    """(D, 3, g, 3u + c): left, top, diagonal; None: no reset gates (r = 1)."""
     reset_bias: Tensor | None
     """(D, 3, g)."""
     gate: Tensor
@@ -43,27 +43,27 @@ class SpatialWeights(NamedTuple):
 
     @property
     def channels(self) -> int:
-        """Width of a cell's input."""
+        """Width of an input."""
         return self.input.shape[2]
 
     @property
     def shared(self) -> bool:
-        """Whether one scalar gate serves all dimensions."""
+        """Whether all dimensions share one scalar gate."""
         return self.gate.shape[2] == 1
 
     def to(self, dtype: torch.dtype) -> "SpatialWeights":
-        """The same weights in another type."""
+        """Convert to another type."""
         return SpatialWeights._make(None if part is None else part.to(dtype) for part in self)
 
     def check(self) -> None:
         """Raise `ValueError` unless shapes, types and devices fit each other."""
         if self.input.ndim != 3 or self.directions not in (1, 2) or 0 in self.input.shape:
             raise ValueError(
-                f"input weights are (1 or 2 directions, units, channels), got "
+                f"input weights must be (1 or 2 directions, units, channels), got "
                 f"{tuple(self.input.shape)}"
             )
         if not self.input.is_floating_point():
-            raise ValueError(f"weights are of a floating type, got {self.input.dtype}")
+            raise ValueError(f"weights must be of a floating type, got {self.input.dtype}")
         if (self.reset is None) != (self.reset_bias is None):
             raise ValueError("reset and reset_bias go together: give both, or None for both")
         for name, shape in self._shapes().items():

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from matchwork.explain.titles import evidence_title
+from matchwork.explain import view_tables
 from matchwork.serve.protocols.base import StrictRoute, Style, Wire
 from matchwork.serve.service import Service
 
@@ -82,8 +82,10 @@ def routes(service: Service) -> APIRouter:
         service.check_query(request.query)
         service.check_length(request.document, "document")
         (explanation,) = await service.explain(served, [(request.query, request.document)])
-        names = (*explanation.tables, *explanation.weights)
-        titles = {name: evidence_title(name) for name in names}
-        return {**explanation.to_json(), "model": served.name, "titles": titles}
+        return {
+            **explanation.to_dict(),
+            "model": served.name,
+            "views": view_tables(explanation),
+        }
 
     return router

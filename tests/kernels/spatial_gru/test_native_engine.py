@@ -37,7 +37,7 @@ if "--version" not in sys.argv:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Forget what this process knows of the kernel, before and after."""
-    caches = (compiling.library, native._build_failure, engines._notice)
+    caches = (compiling.library, native._build_failure, engines._warn)
     for cached in caches:
         cached.cache_clear()
     yield
@@ -260,7 +260,7 @@ def test_says_where_it_does_not_run() -> None:
     assert native.supports("cpu", torch.float16) == "it computes in float32 or float64"
 
 
-def test_broken_compiler_falls_back_with_a_notice(
+def test_broken_compiler_falls_back_with_a_warning(
     fresh: None,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -272,7 +272,7 @@ def test_broken_compiler_falls_back_with_a_notice(
         states = [spatial_gru(inputs, lengths, weights) for _ in range(2)]
     assert torch.equal(states[0], spatial_gru(inputs, lengths, weights, engine="diagonal"))
     (record,) = caplog.records
-    assert "compiler 'false' ended with" in record.getMessage()
+    assert "compiler 'false' failed (" in record.getMessage()
     assert "\n" not in record.getMessage()
 
 
@@ -293,7 +293,7 @@ def test_failed_build_tries_plainer_flags_and_says_the_error(
     monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path / "cache"))
     reason = native.supports("cpu", torch.float32)
     assert reason is not None
-    assert "ended with 1, saying: spatial_gru.cpp:1: error: this compiler is a fake" in reason
+    assert "failed (1): spatial_gru.cpp:1: error: this compiler is a fake" in reason
     assert native.supports("cpu", torch.float64) == reason  # and no second attempt
     tunings = [{"-march=native", "-mcpu=native"}.intersection(call.split()) for call in calls()]
     assert tunings == [{"-march=native"}, {"-mcpu=native"}, set()]

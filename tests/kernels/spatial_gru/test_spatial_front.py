@@ -48,7 +48,7 @@ def test_auto_on_other_devices_is_plain_pytorch() -> None:
     assert choose_engine("auto", "mps", torch.float32) is ENGINES["diagonal"]
 
 
-def test_auto_falls_back_with_one_notice(
+def test_auto_falls_back_with_one_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(engines._FASTEST, "cpu", "absent")
@@ -58,7 +58,7 @@ def test_auto_falls_back_with_one_notice(
             assert choose_engine("auto", "cpu", torch.float32) is ENGINES["diagonal"]
     (record,) = caplog.records
     assert record.name == "matchwork"
-    assert "'absent' is not used, 'diagonal' takes its place: it cannot be" in record.message
+    assert "using engine 'diagonal', because 'absent' cannot run: it cannot be" in record.message
     assert "\n" not in record.message
     with pytest.raises(ConfigError, match=r"'absent' cannot run .* cannot be imported"):
         choose_engine("absent", "cpu", torch.float32)
@@ -142,9 +142,9 @@ def test_a_batch_of_empty_texts(engine: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ((6, 4, 5), r"inputs are \(batch, rows, columns, 2 channels\), got \(6, 4, 5\)"),
+        ((6, 4, 5), r"inputs must be \(batch, rows, columns, 2 channels\), got \(6, 4, 5\)"),
         ((6, 4, 5, 3), r"2 channels\), got \(6, 4, 5, 3\)"),
-        ((5, 4, 5, 2), r"lengths are \(5, 2\), got \(6, 2\)"),
+        ((5, 4, 5, 2), r"lengths must be \(5, 2\), got \(6, 2\)"),
     ],
 )
 def test_wrong_shapes(shape: tuple[int, ...], message: str) -> None:
@@ -161,8 +161,8 @@ def test_lengths_outside_the_grid(wrong: tuple[int, int]) -> None:
         spatial_gru(random_grid(), lengths, random_weights())
 
 
-def test_lengths_are_whole_numbers() -> None:
-    with pytest.raises(ValueError, match=r"lengths are whole numbers, got torch.float32"):
+def test_lengths_are_integers() -> None:
+    with pytest.raises(ValueError, match=r"lengths must be integers, got torch.float32"):
         spatial_gru(random_grid(), LENGTHS.float(), random_weights())
 
 
@@ -194,7 +194,7 @@ def test_mixed_types() -> None:
     with pytest.raises(ValueError, match=r"bias weights are torch.float32 on cpu, input weights"):
         spatial_gru(random_grid(), LENGTHS, mixed)
     whole = random_weights().to(torch.int64)
-    with pytest.raises(ValueError, match=r"weights are of a floating type, got torch.int64"):
+    with pytest.raises(ValueError, match=r"weights must be of a floating type, got torch.int64"):
         spatial_gru(random_grid(), LENGTHS, whole)
 
 

@@ -4,6 +4,9 @@ import { bar, decimal, element, percent } from "./dom.js";
 import { matrix } from "./matrix.js";
 import { largest, marked, strength, wordStrip } from "./words.js";
 
+// Views that have a drawing of their own here; all others are shown as tables.
+const DRAWN = new Set(["shares", "phrases", "pairs", "words", "paths"]);
+
 /** What stands in the place of an explanation while it is made, or where there is none. */
 export function standIn(ranking, place, document, message, busy = false) {
   const note = element("p", { className: "note", "aria-busy": busy }, message);
@@ -20,6 +23,7 @@ export function shown(ranking, place, explanation) {
     ...tables(explanation),
     ...phrases(explanation.phrases ?? []),
     ...weights(explanation),
+    ...views(explanation.views ?? []),
   );
 }
 
@@ -75,6 +79,41 @@ function weights(explanation) {
   rest.append(...strips.slice(2));
   return [...strips.slice(0, 2), rest];
 }
+
+/** Tables and notes of the views that have no drawing here, such as those of other packages. */
+function views(all) {
+  return all
+    .filter(({ name }) => !DRAWN.has(name))
+    .map(({ name, title, tables, notes }) =>
+      element(
+        "details",
+        { className: "view", "data-view": name },
+        element("summary", {}, title),
+        ...tables.map(viewTable),
+        ...notes.map((note) => element("p", { dir: "auto" }, note)),
+      ),
+    );
+}
+
+function viewTable({ caption, header, rows, note }) {
+  const table = element(
+    "table",
+    {},
+    element("caption", { hidden: !caption }, caption),
+    element("thead", {}, row("th", header)),
+    element("tbody", {}, ...rows.map((cells) => row("td", cells))),
+  );
+  const label = caption || header.join(", ");
+  return element(
+    "div",
+    { className: "scroller", tabIndex: 0, role: "region", "aria-label": label },
+    table,
+    element("small", { hidden: !note }, note),
+  );
+}
+
+const row = (tag, cells) =>
+  element("tr", {}, ...cells.map((cell) => element(tag, { dir: "auto" }, cell)));
 
 function shares(found) {
   const parts = [

@@ -1,0 +1,74 @@
+"""A chart of results: the first measure of every recipe, with its interval and the baselines."""
+
+from typing import TYPE_CHECKING, Any
+
+from matchwork.experiment.results.tables import Group, rank_value
+
+if TYPE_CHECKING:
+    from matchwork.report.drawing import Chart
+
+_COLOURS = {"ours": "#2f6fb7", "baseline": "#d9730d", "paper": "#1f9e77"}
+_WIDTH, _ROW = 420, 16
+
+
+def results_chart(group: Group) -> "Chart":
+    """Draw the first main measure of every recipe of a group.
+
+    Args:
+        group: Results that were measured alike.
+
+    Returns:
+        A row for each recipe and baseline, best first; a dot is the mean, a bar its 95 % interval,
+        a diamond the published value, the dashed line BM25.
+    """
+    import altair as alt
+
+    measure = group.main_measures[0]
+    rows = _rows(group, measure)
+    names = [row["name"] for row in rows]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        y=alt.Y(
+            "name:N",
+            sort=names,
+            title=None,
+            axis=alt.Axis(grid=True, labelLimit=300, ticks=False, domain=False),
+        )
+    )
+    published = [row | {"kind": "paper"} for row in rows if row["paper"] is not None]
+    kinds = [kind for kind in _COLOURS if kind != "paper" or published]
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=kinds, range=[_COLOURS[kind] for kind in kinds]),
+        legend=alt.Legend(title=None, orient="top", symbolType="circle", symbolOpacity=1),
+    )
+    value = alt.X("value:Q", title=measure, scale=alt.Scale(zero=False))
+    first = [row for row in rows if row["name"] == "BM25"]
+    return alt.layer(
+        alt.Chart(alt.InlineData(values=first))
+        .mark_rule(strokeDash=[4, 3], color=_COLOURS["baseline"])
+        .encode(x=value),
+        base.mark_rule(opacity=0.45, size=2).encode(x="low:Q", x2="high:Q", color=colour),
+        base.mark_point(filled=True, opacity=1, size=45).encode(x=value, color=colour),
+        alt.Chart(alt.InlineData(values=published))
+        .mark_point(shape="diamond", size=45)
+        .encode(x=alt.X("paper:Q"), y=alt.Y("name:N", sort=names), color=colour),
+    ).properties(width=_WIDTH, height=_ROW * len(rows), background="white")
+
+
+def _rows(group: Group, measure: str) -> list[dict[str, Any]]:
+    """Return a row for each baseline and recipe, the best first."""
+    found = [(name, values, "baseline") for name, values in group.baselines.items()]
+    found += [(one["recipe"], one["measures"], "ours") for one in group.results]
+    found.sort(key=lambda each: rank_value(each[1], measure))
+    return [
+        {
+            "name": name,
+            "kind": kind,
+            "value": values[measure]["mean"],
+            "low": values[measure]["ci"][0],
+            "high": values[measure]["ci"][1],
+            "paper": values[measure].get("paper"),
+        }
+        for name, values, kind in found
+        if measure in values
+    ]

@@ -1,0 +1,1 @@
+"""Training the stages of a model, one after the other, before the whole."""

@@ -1,0 +1,234 @@
+"""The training loop of one stage: epochs, dev, best weights, checkpoints."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from itertools import islice
+from operator import length_hint
+from pathlib import Path
+from typing import NoReturn
+
+import torch
+from lightning.pytorch.loggers import Logger
+from safetensors.torch import save as to_safetensors
+from torch import nn
+
+from matchwork.errors import TrainingError
+from matchwork.files import atomic_write, remove_leftovers
+from matchwork.models import Stage, StageBatch, Texts
+from matchwork.quiet import quiet_lightning
+from matchwork.train.config import TrainConfig
+from matchwork.train.loggers import LOG_EVERY, make_loggers
+from matchwork.train.optimizers import OPTIMIZERS
+from matchwork.train.result import TrainObserver
+from matchwork.train.stages.files import state_of
+from matchwork.train.state import (
+    BEST,
+    LAST,
+    TrainState,
+    load_best,
+    load_checkpoint,
+    not_finite,
+    save_checkpoint,
+    save_history,
+)
+
+_HALF = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}
+
+
+class StageLoop:
+    """Trains the module of one stage.
+
+    Random numbers follow from seed, stage name and step alone, so that a resumed run ends exactly
+    as an uninterrupted one.
+
+    Args:
+        stage: The stage; its module is on `device`.
+        texts: The training texts.
+        dev: The dev texts, or None.
+        settings: Settings of the whole training, of which precision and `checkpoint_seconds`
+            apply here.
+        seed: The run's seed.
+        folder: Where checkpoints, logs and history go.
+        fingerprint: Identity of the stage, written to checkpoints.
+        device: Where to train.
+        observer: Called after batches and epochs.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        texts: Texts,
+        dev: Texts | None,
+        *,
+        settings: TrainConfig,
+        seed: int,
+        folder: Path,
+        fingerprint: str,
+        device: torch.device,
+        observer: TrainObserver,
+    ) -> None:
+        self.stage, self.texts, self.dev = stage, texts, dev
+        self.settings, self.seed = settings, seed
+        self.folder, self.fingerprint, self.device = folder, fingerprint, device
+        self.observer = observer
+        self.state = TrainState()
+        self.loggers: list[Logger] = []
+        self._saved_at = time.monotonic()
+        self._seed("prepare")
+        stage.prepare(texts, seed)  # may give the module more parameters
+        self.optimizer = OPTIMIZERS[stage.config.optimizer](
+            stage.module.parameters(),
+            lr=stage.config.learning_rate,
+            weight_decay=stage.config.weight_decay,
+        )
+        scaled = settings.precision == "16-mixed"
+        self.scaler = torch.amp.GradScaler(device.type, enabled=scaled)
+
+    def run(self) -> TrainState:
+        """Train from the start or the last checkpoint to the end, and load the best weights."""
+        remove_leftovers(self.folder)
+        self._resume()
+        if not self.state.finished(self.stage.config):
+            with quiet_lightning():
+                self.loggers = make_loggers(self.folder)
+                while not self.state.finished(self.stage.config):
+                    self._epoch()
+                for logger in self.loggers:
+                    logger.finalize("success")
+        self.stage.module.load_state_dict(load_best(self.folder))
+        self.stage.module.eval()
+        self._seed("finish")
+        with torch.no_grad():
+            self.stage.finish(self.texts)
+        return self.state
+
+    def _resume(self) -> None:
+        checkpoint = load_checkpoint(self.folder, self.fingerprint)
+        if checkpoint is not None:
+            self.state = TrainState(**checkpoint["state"])
+            self.stage.module.load_state_dict(checkpoint["model"])
+            self.optimizer.load_state_dict(checkpoint["optimizer"])
+            self.scaler.load_state_dict(checkpoint["precision"])
+
+    def _epoch(self) -> None:
+        state, began = self.state, time.monotonic()
+        batches = self.stage.batches(self.texts, state.epoch, self.seed)
+        total = length_hint(batches, 0)
+        self.stage.module.train()
+        self._set_rate()
+        for batch in islice(batches, state.batch, None):
+            self._step(batch)
+            self.observer.stage_batch(state.batch, total)
+            if time.monotonic() - self._saved_at >= self.settings.checkpoint_seconds:
+                self._checkpoint()
+        if not state.batch:
+            raise TrainingError(f"stage {self.stage.name}: the training texts give no batch")
+        self._require_finite()
+        measured = self._measure()
+        loss = measured.get("dev_loss")
+        improved = loss is None or state.best_value is None or loss < state.best_value
+        if improved:
+            with atomic_write(self.folder / BEST, "wb") as stream:
+                stream.write(to_safetensors(state_of(self.stage.module)))
+        record = state.end_epoch(measured, loss, improved, time.monotonic() - began)
+        save_history(self.folder, state.history)
+        self._log(record)
+        self._checkpoint()
+        self.observer.stage_epoch(self.stage.name, record)
+
+    def _set_rate(self) -> None:
+        config = self.stage.config
+        halvings = self.state.epoch // config.halve_every if config.halve_every else 0
+        for group in self.optimizer.param_groups:
+            group["lr"] = config.learning_rate * 0.5**halvings
+
+    def _step(self, batch: StageBatch) -> None:
+        state, clip_norm = self.state, self.stage.config.clip_norm
+        self._seed(state.step)
+        half = _HALF.get(self.settings.precision)
+        with torch.autocast(self.device.type, half, enabled=half is not None):
+            loss = self.stage.loss(batch.to(self.device))
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            self._fail(f"the loss is {value}", state.step + 1)
+        self.optimizer.zero_grad()
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        if clip_norm is not None:
+            self.scaler.unscale_(self.optimizer)
+            nn.utils.clip_grad_norm_(self.stage.module.parameters(), clip_norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        with torch.no_grad():
+            self.stage.after_step()
+        state.loss_sum += value
+        state.batch += 1
+        state.step += 1
+        if state.step % LOG_EVERY == 0:
+            self._log({"loss": state.loss_sum / state.batch})
+
+    def _measure(self) -> dict[str, float]:
+        """Return the dev measures under names with `dev_`, always with the same random numbers."""
+        if self.dev is None:
+            return {}
+        self.stage.module.eval()
+        self._seed("measure")
+        with torch.no_grad():
+            measured = self.stage.measure(self.dev)
+        if not math.isfinite(measured["loss"]):
+            self._fail(f"the loss on dev is {measured['loss']}", self.state.step)
+        return {f"dev_{name}": value for name, value in measured.items()}
+
+    def _checkpoint(self) -> None:
+        self._require_finite()
+        tensors = {
+            "model": state_of(self.stage.module),
+            "optimizer": self.optimizer.state_dict(),
+            "precision": self.scaler.state_dict(),
+        }
+        save_checkpoint(self.folder, self.state, tensors, self.fingerprint)
+        self._saved_at = time.monotonic()
+
+    def _require_finite(self) -> None:
+        for name, parameter in self.stage.module.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                problem = (
+                    f"parameter {name!r} is no longer finite (checkpoint: {self.folder / LAST})"
+                )
+                self._fail(problem, self.state.step)
+
+    def _fail(self, problem: str, step: int) -> NoReturn:
+        message = not_finite(problem, step, self.state.epoch + 1)
+        raise TrainingError(f"stage {self.stage.name}: {message}")
+
+    def _log(self, record: dict[str, float]) -> None:
+        for logger in self.loggers:
+            logger.log_metrics(record, step=self.state.step)
+            logger.save()
+
+    def _seed(self, moment: object) -> None:
+        text = f"{self.seed} {self.stage.name} {moment}"
+        digest = blake2b(text.encode(), digest_size=8).digest()
+        torch.manual_seed(int.from_bytes(digest, "little"))
+
+
+@contextmanager
+def training_only(module: nn.Module, model: nn.Module) -> Iterator[None]:
+    """Let only `module` take gradients and be in training mode while the block runs."""
+    parameters = {*model.parameters(), *module.parameters()}
+    modules = {*model.modules(), *module.modules()}
+    requires_grad = {parameter: parameter.requires_grad for parameter in parameters}
+    modes = {part: part.training for part in modules}
+    try:
+        for parameter in parameters:
+            parameter.requires_grad = False
+        module.requires_grad_(True)
+        model.eval()
+        yield
+    finally:
+        for parameter, flag in requires_grad.items():
+            parameter.requires_grad = flag
+        for part, mode in modes.items():
+            part.training = mode
