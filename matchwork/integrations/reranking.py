@@ -5,14 +5,16 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
+from pydantic import InstanceOf
+
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
 from matchwork.rank.ranking import ranking
 from matchwork.rank.relevance import relevance
 from matchwork.types import Ranked, Scores, TextPair
 
-AnyMatcher: TypeAlias = str | Path | Matcher
-"""The folder of a saved matcher, a name that `matchwork.load` knows, or a matcher."""
+AnyMatcher: TypeAlias = str | Path | InstanceOf[Matcher]  # pydantic must not look inside
+"""The folder of a saved matcher, a name that `matchwork.load` opens, or a matcher."""
 
 
 def open_matcher(model: AnyMatcher, device: str | None = None) -> Matcher:

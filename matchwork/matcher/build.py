@@ -16,7 +16,7 @@ def build_parts(
     model: str,
     texts: Iterable[str],
     dim: int,
-    vectors: str | Path | None,
+    vectors: WordVectors | str | Path | None,
     transformer: str | Path | None,
     trainable: bool,
     seed: int,
@@ -34,7 +34,7 @@ def build_parts(
 def _encoder(
     texts: Iterable[str],
     dim: int,
-    vectors: str | Path | None,
+    vectors: WordVectors | str | Path | None,
     transformer: str | Path | None,
     trainable: bool,
 ) -> tuple[Tokenizer, Encoder]:
@@ -46,8 +46,9 @@ def _encoder(
     if not texts:
         raise ConfigError("a matcher over word vectors needs texts, whose words it will know")
     tokenizer = WordTokenizer.fit(texts)
-    table = None if vectors is None else WordVectors.load(Path(vectors))
+    if isinstance(vectors, str | Path):
+        vectors = WordVectors.load(Path(vectors))
     encoder = WordEmbedding.from_vocabulary(
-        tokenizer.vocabulary, table, dim=dim, trainable=trainable
+        tokenizer.vocabulary, vectors, dim=dim, trainable=trainable
     )
     return tokenizer, encoder

@@ -9,6 +9,7 @@ from threading import Event
 import numpy as np
 import torch
 
+from matchwork.encode import WordVectors
 from matchwork.errors import ConfigError
 from matchwork.matcher import folder
 from matchwork.matcher.build import build_parts
@@ -54,7 +55,7 @@ class Matcher(MatcherParts):
         texts: Iterable[str] = (),
         *,
         dim: int = 50,
-        vectors: str | Path | None = None,
+        vectors: WordVectors | str | Path | None = None,
         transformer: str | Path | None = None,
         trainable: bool = True,
         seed: int = 0,
@@ -66,7 +67,7 @@ class Matcher(MatcherParts):
             model: A registered model, such as "knrm"; `matchwork models` lists them.
             texts: Texts whose words make the vocabulary; not needed with `transformer`.
             dim: Width of random word vectors.
-            vectors: File of pre-trained word vectors, instead of random ones.
+            vectors: Pre-trained word vectors or their file, instead of random ones.
             transformer: Folder or name of a pre-trained transformer, instead of word vectors.
             trainable: Whether training changes the vectors or the transformer.
             seed: Of the random weights; the global random state is left as it was.
