@@ -74,11 +74,11 @@ def analyse(
     """
     with show.working("loading"):
         from matchwork.cli.analysing import Wanted, run_analysis
-        from matchwork.cli.measure import Question
+        from matchwork.evaluate.benchmark import Benchmark
         from matchwork.report.writers import writer_for
     for path in out or []:
         writer_for(path)
-    question = Question(
+    benchmark = Benchmark(
         dataset=dataset,
         split=split,
         measures=("P@1", "RR", "AP"),
@@ -89,7 +89,7 @@ def analyse(
         options=data_options(option),
     )
     wanted = Wanted(oov, smoothing, overlap)
-    analysis = run_analysis(matcher, against, question, wanted, stem=stem, seed=seed)
+    analysis = run_analysis(matcher, against, benchmark, wanted, stem=stem, seed=seed)
     with show.working("drawing"):
         for path in out or []:
             analysis.save(path)

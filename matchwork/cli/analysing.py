@@ -14,14 +14,14 @@ from matchwork.analyse import (
     smoothing,
 )
 from matchwork.cli import show
-from matchwork.cli.measure import BASELINE, Question
 from matchwork.cli.progress import scoring
 from matchwork.cli.scorers import open_matcher
 from matchwork.data import Split
 from matchwork.errors import ConfigError, DataError
-from matchwork.evaluate import Evaluation
+from matchwork.evaluate import Evaluation, MeasuredSplit
+from matchwork.evaluate.baseline import BASELINE
+from matchwork.evaluate.benchmark import Benchmark
 from matchwork.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.rank.candidate_bm25 import is_bm25
 
 NUM_UNTRAINED = 3  # copies with fresh weights beside each trained matcher
@@ -58,17 +58,18 @@ class Wanted:
 
 
 def run_analysis(
-    model: str, against: str | None, question: Question, asked: Wanted, *, stem: bool, seed: int
+    model: str, against: str | None, benchmark: Benchmark, asked: Wanted, *, stem: bool, seed: int
 ) -> Analysis:
     """Rank once with every system, then analyse."""
     asked.check(model)
-    dataset, measured = question.read()
+    with show.working(f"reading {benchmark.dataset}"):
+        dataset, measured = benchmark.read()
     systems = _open([model] if against is None else [model, against])
     first = next(iter(systems.values()))
     wanted = asked.resolve(first)
     tagger = PatternTagger() if wanted.oov else None  # before the long work: it may be missing
-    matrices = _smoothing(systems, question, measured.split, seed) if wanted.smoothing else {}
-    found = Analysis(dataset.name, question.split, tuple(systems), smoothing=matrices)
+    matrices = _smoothing(systems, benchmark, measured.split, seed) if wanted.smoothing else {}
+    found = Analysis(dataset.name, benchmark.split, tuple(systems), smoothing=matrices)
     if not (wanted.oov or wanted.overlap):
         return found
     split = measured.split
@@ -104,9 +105,9 @@ def _evaluate(measured: MeasuredSplit, matcher: Matcher | None) -> Evaluation:
 
 
 def _smoothing(
-    systems: Systems, question: Question, split: Split, seed: int
+    systems: Systems, benchmark: Benchmark, split: Split, seed: int
 ) -> dict[str, Smoothing]:
-    splits = _with_training(question, split)
+    splits = _with_training(benchmark, split)
     seeds = range(seed, seed + NUM_UNTRAINED)
     (model, _), *_ = systems.items()
     found = {}
@@ -119,13 +120,13 @@ def _smoothing(
     return found
 
 
-def _with_training(question: Question, split: Split) -> list[Split]:
+def _with_training(benchmark: Benchmark, split: Split) -> list[Split]:
     """The training split first, where there is one."""
-    if question.split == "train":
+    if benchmark.split == "train":
         return [split]
     try:
-        _, training = replace(question, split="train").read()
+        _, training = replace(benchmark, split="train").read()
     except DataError as error:
-        show.note(f"smoothing is measured on {question.split} alone: {error}")
+        show.note(f"smoothing is measured on {benchmark.split} alone: {error}")
         return [split]
     return [training.split, split]

@@ -40,6 +40,15 @@ def scoring() -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
+def stage(text: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a stage of the work; a bar of pairs if the callback is called."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Pairs())
+    with _progress(*columns) as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
 def batches() -> Iterator[Callable[[int, int], None]]:
     """A bar for the batches of an epoch; how many there are may not be known (0)."""
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("batches"), TimeRemainingColumn())
@@ -65,3 +74,10 @@ class _Speed(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
+
+
+class _Pairs(MofNCompleteColumn):
+    """Pairs done of all pairs, once their number is known."""
+
+    def render(self, task: Task) -> Text:
+        return Text("") if task.total is None else super().render(task).append(" pairs")

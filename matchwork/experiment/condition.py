@@ -11,20 +11,9 @@ from typing import Any
 from matchwork.data import Dataset, Split
 from matchwork.data.partition import share_of
 from matchwork.errors import ConfigError
-from matchwork.evaluate import Evaluation
+from matchwork.evaluate import Baseline, MeasuredSplit, fit_baseline
 from matchwork.experiment.recipe.data import MAIN, ConditionSection
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.rank.rm3 import RM3, rm3_run
-from matchwork.types import Run
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """A ranking of the same candidates, for dev (to choose the fusion weight) and test."""
-
-    dev: Run
-    test: Run
-    evaluation: Evaluation
 
 
 def _share(dataset: Dataset, name: str, key: str, share: float) -> Split:
@@ -100,16 +89,10 @@ class Condition:
             runs[RM3.name] = rm3_run(self.dev.split, dev), rm3_run(self.test.split, test)
         for name, run in self.test.split.runs.items():
             runs[name] = self.dev.split.runs[name], run
-        return {name: self._baseline(*both) for name, both in runs.items()}
-
-    def _baseline(self, dev: Run, test: Run) -> Baseline:
-        calibration = None
-        if self.test.task == "classification":
-            calibration = self.dev.calibrate(dev)
-        elif self.test.task == "regression":
-            line = self.dev.fit_line(dev)
-            dev, test = line(dev), line(test)
-        return Baseline(dev, test, self.test.evaluate(test, calibration))
+        return {
+            name: fit_baseline(self.dev, dev_run, self.test, test_run)
+            for name, (dev_run, test_run) in runs.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """What is ranked: `depth` is None where the data set names the candidates itself."""

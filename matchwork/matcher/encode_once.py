@@ -1,24 +1,19 @@
 """Encode each text once where many pairs share it, instead of once per pair."""
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 import numpy as np
 import torch
 
-from matchwork.encode import Encoded, TransformerEncoder
-from matchwork.models import MatchModel, Model, bi_encoded
+from matchwork.encode import Encoded
+from matchwork.models import MatchModel
 from matchwork.text import batches_by_length
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 
 TextEncoder: TypeAlias = Callable[[Ids], Encoded]
 """Maps rows of a token table to encoded texts."""
 _MAX_CACHED_BYTES = 1 << 30
-
-
-def encodes_once(model: Model) -> TypeGuard[MatchModel]:
-    """Return whether encoding dominates the cost and does not depend on the other text."""
-    return bi_encoded(model) and isinstance(model.encoder, TransformerEncoder)
 
 
 def batches_by_document(

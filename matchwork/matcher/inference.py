@@ -14,12 +14,11 @@ from matchwork.matcher.encode_once import (
     batches_by_document,
     cached_encoder,
     encode_distinct,
-    encodes_once,
 )
 from matchwork.matcher.precision import Precision
 from matchwork.matcher.threads import in_threads
 from matchwork.matcher.token_pairs import TokenPairs
-from matchwork.models import MatchOutput, Model
+from matchwork.models import MatchOutput, Model, bi_encoded
 from matchwork.text import batches_by_length
 from matchwork.text.batch import Ids
 from matchwork.types import Advance, Scores
@@ -95,7 +94,8 @@ class Inference:
         """
         model, device, limits = self.model, self.device, self.batch_limits
         each = in_threads if self.is_transformer and device.type == "cpu" else map
-        if not encodes_once(model):
+        # Encoding each text once pays for transformers, where it is nearly all of the work.
+        if not (self.is_transformer and bi_encoded(model)):
 
             def score(batch: Ids) -> BatchOutput:
                 with self.scoring():

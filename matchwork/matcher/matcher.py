@@ -134,7 +134,7 @@ class Matcher(MatcherParts):
     @property
     def reader(self) -> PairReader:
         """Tokenises texts within the length limits."""
-        room = self.model.pair_room
+        room = self.model.max_pair_tokens
         return PairReader(
             self.tokenizer,
             self.max_query_length,

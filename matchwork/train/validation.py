@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from matchwork.errors import DataError
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.models import Model
 from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.train.config import TrainConfig
@@ -38,7 +38,7 @@ class Validator:
         assert model is self.matcher.model
         if self.matcher.num_classes == 2:
             self._last = self.dev.run(self.matcher)
-        return self.dev.evaluate_matcher(self.matcher, self._last).values
+        return self.dev.evaluate_scorer(self.matcher, self._last).values
 
     def calibrate(self, trained: TrainResult) -> Run:
         """Fit the matcher's calibration on dev and return its dev run.

@@ -11,7 +11,8 @@ from matchwork.experiment.environment import hardware, versions
 from matchwork.experiment.outcome import ConditionOutcome, SeedOutcome, mean_evaluation
 
 if TYPE_CHECKING:
-    from matchwork.experiment.condition import Baseline, Condition
+    from matchwork.evaluate import Baseline
+    from matchwork.experiment.condition import Condition
     from matchwork.experiment.prepare import Prepared
 
 

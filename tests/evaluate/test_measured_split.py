@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from matchwork.data import Split
-from matchwork.matcher import measured
-from matchwork.matcher.measured import MeasuredSplit
+from matchwork.evaluate import measured_split
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.rank import BM25, rank_all
 
 WORDS = [f"w{number}" for number in range(30)]
@@ -34,7 +34,7 @@ def test_a_small_collection_is_ranked_whole(collection):
 def test_of_a_large_one_the_best_are_kept(collection, monkeypatch):
     scorer = BM25.fit(collection.documents)
     whole = split_measured(collection, None).run(scorer)
-    monkeypatch.setattr(measured, "RUN_DEPTH", 7)
+    monkeypatch.setattr(measured_split, "RUN_DEPTH", 7)
     cut = split_measured(collection, None)
     run = cut.run(scorer)
     for query, scores in run.items():
@@ -49,6 +49,6 @@ def test_of_a_large_one_the_best_are_kept(collection, monkeypatch):
 
 
 def test_the_best_of_bm25_are_not_cut_further(collection, monkeypatch):
-    monkeypatch.setattr(measured, "RUN_DEPTH", 2)
+    monkeypatch.setattr(measured_split, "RUN_DEPTH", 2)
     run = split_measured(collection, 5).run(BM25.fit(collection.documents))
     assert {len(scores) for scores in run.values()} == {5}
