@@ -212,10 +212,12 @@ def _bias(position_bias: Tensor | None, mask: Tensor) -> Tensor | None:
 
 def _blocks(network: Any) -> list[Block]:
     path, names = _PARTS[network.config.model_type]
-    return [
-        Block(*(attrgetter(name)(layer) if name else None for name in names))
-        for layer in attrgetter(path)(network)
-    ]
+
+    def part(layer: Any, name: str) -> Any:
+        return attrgetter(name)(layer) if name else None
+
+    layers = attrgetter(path)(network)
+    return [Block._make(part(layer, name) for name in names) for layer in layers]
 
 
 _FEED_FORWARD = (
