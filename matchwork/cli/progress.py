@@ -1,4 +1,4 @@
-"""Bars and counters on stderr while something long runs; kept apart for a quick start."""
+"""Progress bars and counters on stderr; a module of its own, so that commands start quickly."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ Advance: TypeAlias = Callable[[int], None]
 
 @contextmanager
 def counting(unit: str) -> Iterator[Advance]:
-    """A counter with its speed while the block runs; advance it by a number."""
+    """Show a counter with its speed; yields a function that advances it by a number."""
     count = TextColumn(f"{{task.completed:,.0f}} {unit}")
     with _progress(SpinnerColumn(), count, _Speed()) as progress:
         task = progress.add_task("", total=None)
@@ -32,7 +32,7 @@ def counting(unit: str) -> Iterator[Advance]:
 
 @contextmanager
 def scoring() -> Iterator[Callable[[int, int], None]]:
-    """A bar for work that reports how many pairs are done, and of how many."""
+    """Show a bar for scoring; yields a function of the number of pairs done and their total."""
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("pairs"), TimeRemainingColumn())
     with _progress(*columns) as progress:
         task = progress.add_task("", total=None)
@@ -50,7 +50,7 @@ def stage(text: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def batches() -> Iterator[Callable[[int, int], None]]:
-    """A bar for the batches of an epoch; how many there are may not be known (0)."""
+    """Show a bar for the batches of an epoch; yields a function of done and total (0: unknown)."""
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("batches"), TimeRemainingColumn())
     with _progress(*columns) as progress:
         task = progress.add_task("", total=None)
@@ -58,7 +58,7 @@ def batches() -> Iterator[Callable[[int, int], None]]:
 
 
 def say_how_to_go_on(kind: type[BaseException] | None) -> None:
-    """After a training that was stopped by `kind`, if it was."""
+    """Print how to continue if training was stopped by an exception of type `kind`."""
     if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
         show.note("stopped; the same command with --resume continues")
 
@@ -70,7 +70,7 @@ def _progress(*columns: ProgressColumn) -> Progress:
 
 
 class _Speed(ProgressColumn):
-    """How many a second."""
+    """Items per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
