@@ -11,10 +11,8 @@ from matchwork.packages import without_package
 SEARCH = """
 import sys
 from matchwork.rank import BM25
-from matchwork.audit.ranking import Search
-from matchwork.analyse.overlap import _splitter
+from matchwork.studies.iasm.overlap import _splitter
 BM25.fit({"a": "red fox", "b": "blue whale"}).search(["fox"], top_k=1)
-Search({"a": "red fox", "b": "blue whale"})
 _splitter(False)
 sys.exit("jax" in sys.modules)
 """

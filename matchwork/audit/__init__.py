@@ -1,11 +1,10 @@
-"""The audit of a data set before training: `check(dataset)` gives a `Report`."""
+"""Audit a data set before training: `check(dataset)` returns a `Report`."""
 
 from collections.abc import Callable
 from itertools import combinations
 
 from matchwork.audit.findings import explain_overlap, explain_split, worst_first
 from matchwork.audit.numbers import audit, overlap
-from matchwork.audit.ranking import Search
 from matchwork.audit.report import (
     Finding,
     FirstStage,
@@ -32,19 +31,20 @@ __all__ = [
 ]
 
 
-def check(dataset: Dataset, progress: Callable[[str], None] | None = None) -> Report:
-    """Count, compare and judge every split and every two splits; `progress` hears each step."""
-    say = progress or (lambda message: None)
+def check(dataset: Dataset, on_step: Callable[[str], None] | None = None) -> Report:
+    """Audit every split and every pair of splits.
+
+    Args:
+        dataset: Data set; only its splits that were read are audited.
+        on_step: Called with a description of each step.
+    """
+    say = on_step or (lambda message: None)
     numbers = TextNumbers()
-    searches: dict[int, Search] = {}
     numbered, splits = [], []
     for split in dataset.splits.values():
         say(f"reading {split.name}")
         numbered.append(NumberedSplit.make(split, numbers))
-        # Splits of a collection share one mapping of documents, and so one index.
-        if id(split.documents) not in searches:
-            searches[id(split.documents)] = Search(split.documents)
-        splits.append(audit(numbered[-1], searches[id(split.documents)]))
+        splits.append(audit(numbered[-1], dataset.protocol))
     say("comparing splits")
     overlaps = [overlap(first, second) for first, second in combinations(numbered, 2)]
     by_name = {split.name: split for split in splits}

@@ -1,4 +1,4 @@
-"""From numbers to sentences: what is wrong with the data and what to do about it."""
+"""Findings: what the numbers say is wrong with the data, and what to do about it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -7,18 +7,18 @@ from matchwork.data.dataset import Dataset
 
 _LEVELS: tuple[Level, ...] = ("error", "warning", "info")
 SERIOUS_LEAK = 0.01
-"""Share of a held-out split's queries seen in training from which its results are not usable."""
+"""Share of held-out queries seen in training from which a leak is an error."""
 CLEAR_MARGIN = 0.005
-"""By how much file order must beat BM25 to be worth a word."""
+"""Difference in MAP from which file order counts as better than BM25."""
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Errors, then warnings, then remarks; otherwise as found."""
+    """Sort findings: errors, then warnings, then infos."""
     return tuple(sorted(findings, key=lambda finding: _LEVELS.index(finding.level)))
 
 
 def explain_split(split: SplitReport, dataset: Dataset) -> Iterator[Finding]:
-    """What one split's numbers mean."""
+    """Yield the findings about one split."""
     yield from _contents(split)
     yield from _labels(split, dataset)
     yield from _ranking(split)
@@ -96,7 +96,7 @@ def _ranking(split: SplitReport) -> Iterator[Finding]:
 
 
 def explain_overlap(overlap: Overlap, splits: Mapping[str, SplitReport]) -> Iterator[Finding]:
-    """What two splits having texts in common means; training data leaking is what matters."""
+    """Yield the findings about texts that two splits share, above all leaks of training data."""
     where = f"{overlap.first} / {overlap.second}"
     smaller = min((overlap.first, overlap.second), key=lambda name: splits[name].queries)
     training = [name for name in (overlap.first, overlap.second) if name.startswith("train")]

@@ -1,19 +1,19 @@
-"""The numbers of one split, and what two splits share."""
+"""Numbers of one split, and what two splits share."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 
-from matchwork.audit.ranking import Search, compare_orders, first_stage
+from matchwork.audit.ranking import compare_orders, first_stage
 from matchwork.audit.report import Lengths, Overlap, SplitReport
 from matchwork.audit.texts import NumberedSplit
 
 NUM_EXAMPLES = 3
 
 
-def audit(numbered: NumberedSplit, search: Search) -> SplitReport:
-    """Count what can be counted in a split."""
+def audit(numbered: NumberedSplit, protocol: str) -> SplitReport:
+    """Return the numbers of one split; rankings are measured under `protocol`."""
     split = numbered.split
     labels: dict[tuple[int, int], set[int]] = {}
     names: dict[tuple[int, int], str] = {}
@@ -55,13 +55,13 @@ def audit(numbered: NumberedSplit, search: Search) -> SplitReport:
         empty_documents=sum(not text.strip() for text in split.documents.values()),
         query_words=_lengths(split.queries.values()),
         document_words=_lengths(split.documents.values()),
-        orders=compare_orders(split, search),
-        first_stage=first_stage(split, search),
+        orders=compare_orders(split, protocol),
+        first_stage=first_stage(split),
     )
 
 
 def _missing(numbered: NumberedSplit) -> list[str]:
-    """Ids of documents that are judged or candidates but have no text."""
+    """Ids of judged documents and candidates that have no text."""
     split = numbered.split
     named = (document for judged in split.qrels.values() for document in judged)
     listed = (document for pool in (split.candidates or {}).values() for document in pool)
@@ -75,7 +75,7 @@ def _lengths(texts: Iterable[str]) -> Lengths:
 
 
 def overlap(first: NumberedSplit, second: NumberedSplit) -> Overlap:
-    """What two splits share."""
+    """Count the queries, pairs and documents that two splits share."""
     queries = set(first.queries.values()) & set(second.queries.values())
     examples = {
         number: first.split.queries[query]
@@ -95,7 +95,7 @@ def overlap(first: NumberedSplit, second: NumberedSplit) -> Overlap:
 
 
 def _pairs(numbered: NumberedSplit, queries: set[int]) -> set[tuple[int, int]]:
-    """The pairs of some queries, as numbers."""
+    """Pairs of these queries, as numbers."""
     return {
         (number, numbered.documents[document])
         for query, number in numbered.queries.items()
@@ -105,7 +105,7 @@ def _pairs(numbered: NumberedSplit, queries: set[int]) -> set[tuple[int, int]]:
 
 
 def _relevant(numbered: NumberedSplit) -> set[tuple[str, int]]:
-    """Relevant documents by id and text: ids alone may be counted anew in every split."""
+    """Relevant documents by id and text: ids may be generated anew in every split."""
     return {
         (document, numbered.documents[document])
         for judged in numbered.split.qrels.values()

@@ -1,4 +1,4 @@
-"""What an audit found: numbers per split, overlaps between splits, findings in plain words."""
+"""Result of an audit: numbers of each split, overlaps between splits, and findings."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -19,12 +19,21 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Orders:
-    """Mean AP and RR of three ways to order the candidates, over queries with a positive.
+    """MAP and MRR of three orders of the candidates.
 
-    `file` keeps them as listed, `bm25` re-ranks them (ties against the system), `random` is the
-    expected value of a shuffle.
+    Args:
+        protocol: Which queries count and how ties fall; that of the data set, so that BM25 has
+            the values that `matchwork evaluate bm25` reports.
+        queries: Number of queries that count.
+        file_ap: MAP of the order in the file.
+        file_rr: MRR of the order in the file.
+        bm25_ap: MAP of BM25.
+        bm25_rr: MRR of BM25.
+        random_ap: Expected MAP of a random order.
+        random_rr: Expected MRR of a random order.
     """
 
+    protocol: str
     queries: int
     file_ap: float
     file_rr: float
@@ -36,9 +45,13 @@ class Orders:
 
 @dataclass(frozen=True)
 class FirstStage:
-    """What re-ranking can reach at most: `success` and `recall` by depth of the candidate pool.
+    """Upper bound of reranking.
 
-    The only depth is "pool" when the candidates are given; a collection is searched with BM25.
+    Args:
+        queries: Number of queries with a relevant document.
+        success: Share of queries with a relevant document among the candidates, by depth; "pool"
+            if the candidates are given, else the depth of a BM25 search.
+        recall: Mean share of the relevant documents among the candidates, by depth.
     """
 
     queries: int
@@ -48,7 +61,7 @@ class FirstStage:
 
 @dataclass(frozen=True)
 class SplitReport:
-    """One split in numbers; `*_examples` hold a few query (and document) ids."""
+    """Numbers of one split; `*_examples` hold a few query (and document) ids."""
 
     name: str
     queries: int
@@ -74,7 +87,7 @@ class SplitReport:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What two splits have in common, texts compared without case, punctuation and spacing."""
+    """Numbers of texts that two splits share, ignoring case, punctuation and spacing."""
 
     first: str
     second: str
@@ -88,7 +101,7 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence about the data and what to do about it."""
+    """One problem of the data and what to do about it."""
 
     level: Level
     where: str
@@ -98,33 +111,33 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole audit of a data set; findings come worst first."""
+    """Audit of a data set; the worst findings come first."""
 
     dataset: str
     splits: tuple[SplitReport, ...]
     overlaps: tuple[Overlap, ...]
     findings: tuple[Finding, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
         return asdict(self)
 
     def columns(self) -> list[str]:
-        """The head of `rows()`."""
+        """Return the header of `rows`."""
         return ["", *(split.name for split in self.splits)]
 
     def rows(self) -> list[list[str]]:
-        """A table of the splits: one row per number, one column per split."""
+        """Return a table with one row per number and one column per split."""
         columns = [_cells(split) for split in self.splits]
         labels = dict.fromkeys(label for column in columns for label in column)
         return [[label, *(column.get(label, "–") for column in columns)] for label in labels]
 
     def overlap_columns(self) -> list[str]:
-        """The head of `overlap_rows()`."""
+        """Return the header of `overlap_rows`."""
         return ["splits", "queries", "pairs", "documents", "relevant documents"]
 
     def overlap_rows(self) -> list[list[str]]:
-        """A table of what each two splits share."""
+        """Return a table with one row per pair of splits."""
         return [
             [
                 f"{each.first} / {each.second}",
@@ -138,7 +151,7 @@ class Report:
 
 
 def _cells(split: SplitReport) -> dict[str, str]:
-    """Label -> printed value, in the order a reader asks for them."""
+    """Printed values by label."""
     cells = {
         "queries": f"{split.queries:,}",
         "documents": f"{split.documents:,}",
@@ -155,6 +168,7 @@ def _cells(split: SplitReport) -> dict[str, str]:
         "document words 50/90/99/max": _lengths(split.document_words),
     }
     if split.orders is not None:
+        cells["protocol (queries)"] = f"{split.orders.protocol} ({split.orders.queries:,})"
         for label, ap, rr in (
             ("file order", split.orders.file_ap, split.orders.file_rr),
             ("BM25", split.orders.bm25_ap, split.orders.bm25_rr),

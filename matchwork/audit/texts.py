@@ -1,4 +1,4 @@
-"""Texts as numbers: equal numbers mean equal texts but for case, punctuation and spacing."""
+"""Texts as numbers: equal for texts that differ only in case, punctuation and spacing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from matchwork.data.normalise import normalise
 
 
 class TextNumbers:
-    """Numbers for normalised texts, shared by all splits of a data set."""
+    """Numbers of normalised texts, shared by all splits of a data set."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        # A collection is the documents of every split: normalise it once.
+        # The splits of a collection share one mapping: normalise it once.
         self._done: dict[int, dict[str, int]] = {}
 
     def of(self, texts: Mapping[str, str]) -> dict[str, int]:
-        """Text id -> number."""
+        """Return the number of each text by its id."""
         if id(texts) not in self._done:
             self._done[id(texts)] = {
                 key: self._numbers.setdefault(normalise(text), len(self._numbers))
@@ -35,15 +35,15 @@ class NumberedSplit:
 
     @classmethod
     def make(cls, split: Split, numbers: TextNumbers) -> "NumberedSplit":
-        """Number the texts of `split`."""
+        """Number the texts of a split."""
         return cls(split, numbers.of(split.queries), numbers.of(split.documents))
 
     def pool(self, query_id: str) -> tuple[str, ...]:
-        """What is listed with a query: its candidates or, in a collection, what was judged."""
+        """Return the candidates of a query or, in a collection, its judged documents."""
         if self.split.candidates is not None:
             return self.split.candidates.get(query_id, ())
         return tuple(self.split.qrels.get(query_id, {}))
 
     def present(self, query_id: str) -> list[str]:
-        """The part of the pool whose text is there."""
+        """Return the documents of the pool that have a text."""
         return [document for document in self.pool(query_id) if document in self.documents]

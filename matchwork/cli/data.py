@@ -131,7 +131,7 @@ def check_set(
     with show.working("checking") as say:
         report = check(dataset, say)
     if json:
-        show.as_json(report.to_json())
+        show.as_json(report.to_dict())
     else:
         _print_report(report)
     if strict and any(finding.level == "error" for finding in report.findings):

@@ -33,6 +33,15 @@ def counting(unit: str) -> Iterator[Advance]:
 
 
 @contextmanager
+def stage(text: str) -> Iterator[Bar]:
+    """Show a stage of the work; a bar of pairs if the callback is called."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Pairs())
+    with _progress(*columns) as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
 def _bar(unit: str) -> Iterator[Bar]:
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
     with _progress(*columns) as progress:
@@ -66,3 +75,10 @@ class _Speed(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
+
+
+class _Pairs(MofNCompleteColumn):
+    """Pairs done of all pairs, once their number is known."""
+
+    def render(self, task: Task) -> Text:
+        return Text("") if task.total is None else super().render(task).append(" pairs")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from matchwork.errors import DataError
 from matchwork.evaluate.evaluation import Evaluation
@@ -58,6 +59,21 @@ class Comparison:
         """Return the queries that lost most, with their change."""
         worst_first = reversed(self.changes.items())
         return [item for item in worst_first if gain(self.measure, item[1]) < 0][:top_k]
+
+    def to_dict(self, top_k: int = 5) -> dict[str, Any]:
+        """Return plain values, with the `top_k` biggest wins and losses."""
+        return {
+            "baseline": self.baseline,
+            "value": self.value,
+            "difference": self.difference,
+            "p": self.p_value,
+            "p_holm": self.adjusted_p,
+            "wins": self.wins,
+            "losses": self.losses,
+            "ties": self.ties,
+            "biggest_wins": dict(self.biggest_wins(top_k)),
+            "biggest_losses": dict(self.biggest_losses(top_k)),
+        }
 
 
 def compare(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from matchwork.errors import DataError
 from matchwork.evaluate.measures import canonical
@@ -62,3 +63,10 @@ class Evaluation:
     ) -> tuple[float, float]:
         """Return a bootstrap confidence interval of a measure over the queries."""
         return bootstrap_interval(self.sample(measure), confidence=confidence, seed=seed)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return value and confidence interval (`ci`) of each measure, as plain values."""
+        return {
+            measure: {"value": value, "ci": list(self.interval(measure))}
+            for measure, value in self.values.items()
+        }

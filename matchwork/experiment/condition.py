@@ -10,20 +10,9 @@ from typing import Any
 from matchwork.data import Dataset, Split
 from matchwork.data.partition import share_of
 from matchwork.errors import ConfigError
-from matchwork.evaluate import Evaluation
+from matchwork.evaluate import Baseline, MeasuredSplit, fit_baseline
 from matchwork.experiment.recipe.data import MAIN, ConditionSection, DataSection
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.rank.rm3 import RM3, rm3_run
-from matchwork.types import Run
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """A ranking of the same candidates, for dev (to choose the fusion weight) and test."""
-
-    dev: Run
-    test: Run
-    evaluation: Evaluation
 
 
 @dataclass(frozen=True)
@@ -97,17 +86,9 @@ def _baselines(data: DataSection, dev: MeasuredSplit, test: MeasuredSplit) -> di
         runs[RM3.name] = rm3_run(dev.split, bm25[0]), rm3_run(test.split, bm25[1])
     for name, run in test.split.runs.items():
         runs[name] = dev.split.runs[name], run
-    return {name: _baseline(dev, test, *both) for name, both in runs.items()}
-
-
-def _baseline(dev: MeasuredSplit, test: MeasuredSplit, dev_run: Run, test_run: Run) -> Baseline:
-    calibration = None
-    if test.task == "classification":
-        calibration = dev.calibrate(dev_run)
-    elif test.task == "regression":
-        line = dev.fit_line(dev_run)
-        dev_run, test_run = line(dev_run), line(test_run)
-    return Baseline(dev_run, test_run, test.evaluate(test_run, calibration))
+    return {
+        name: fit_baseline(dev, on_dev, test, on_test) for name, (on_dev, on_test) in runs.items()
+    }
 
 
 def _share(dataset: Dataset, name: str, key: str, share: float) -> Split:

@@ -123,7 +123,7 @@ def _measure(
     test, dev = condition.test, condition.dev
     run = test.run(matcher, observer.progress)
     write_run(folder / condition.run_file, run, tag=matcher.name)
-    evaluation = test.evaluate_matcher(matcher, run, matcher.calibration)
+    evaluation = test.evaluate_scorer(matcher, run, matcher.calibration)
     outcome = ConditionOutcome(
         {matcher.name: evaluation}, reliability=test.reliability(run, matcher.calibration)
     )

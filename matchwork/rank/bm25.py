@@ -219,6 +219,15 @@ class BM25:
         """The first stage: `search` for named queries."""
         return dict(zip(queries, self.search(list(queries.values()), top_k), strict=True))
 
+    def score_all(self, queries: Sequence[str]) -> Scores:
+        """Return the score of every indexed document, shape (queries, documents)."""
+        counts, _ = self._count(queries)
+        return np.asarray((counts @ self._by_word).toarray(), dtype=np.float64)
+
+    @cached_property
+    def _by_word(self) -> sparse.csr_matrix:
+        return self.weights.T.tocsr()
+
     def save(self, folder: str | Path) -> None:
         """Write config, vocabulary, index and documents; no pickle."""
         with atomic_folder(folder, _FILES) as place:

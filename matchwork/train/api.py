@@ -13,8 +13,8 @@ from matchwork.config import build
 from matchwork.data.classes import check_classes
 from matchwork.data.dataset import Dataset
 from matchwork.errors import ConfigError
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.models import Model, StageConfig
 from matchwork.train.config import TrainConfig
 from matchwork.train.fitting import fit

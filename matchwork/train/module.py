@@ -28,15 +28,7 @@ _BASE_RATE = "initial_lr"
 
 
 class TrainingModule(pl.LightningModule):
-    """Computes the loss of a batch and sets up the optimizer.
-
-    Args:
-        model: The model to train.
-        samples: The tokenised training pairs.
-        config: The training settings.
-        seed: Decides negatives, the order of batches and dropout.
-        checkpoint: The checkpoint to resume from, or None.
-    """
+    """Computes the loss of a batch and sets up the optimizer; resumes from `checkpoint`."""
 
     def __init__(
         self,
@@ -218,7 +210,7 @@ def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, 
 
 def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_steps: int) -> None:
     """Set the learning rates of the next step, which follow from `state` alone."""
-    share = config.learning_rate_share(state.step, state.epoch, num_steps)
+    share = config.learning_rate_share(step=state.step, epoch=state.epoch, num_steps=num_steps)
     for group in optimizer.param_groups:
         group["lr"] = group[_BASE_RATE] * share
 

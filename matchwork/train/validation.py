@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from matchwork.errors import DataError
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.models import Model
 from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.train.config import TrainConfig
@@ -20,12 +20,7 @@ DEV_LOSS_PAIRS = 2_000
 
 
 class Validator:
-    """Measures a matcher on dev after every epoch, and calibrates it at the end.
-
-    Args:
-        dev: The dev split and how it is measured.
-        matcher: The matcher whose model is trained.
-    """
+    """Measures a matcher on dev after every epoch, and calibrates it at the end."""
 
     def __init__(self, dev: MeasuredSplit, matcher: Matcher) -> None:
         self.dev = dev
@@ -38,7 +33,7 @@ class Validator:
         assert model is self.matcher.model
         if self.matcher.num_classes == 2:
             self._last = self.dev.run(self.matcher)
-        return self.dev.evaluate_matcher(self.matcher, self._last).values
+        return self.dev.evaluate_scorer(self.matcher, self._last).values
 
     def calibrate(self, trained: TrainResult) -> Run:
         """Fit the matcher's calibration on dev and return its dev run.
@@ -74,12 +69,7 @@ def calibrate(matcher: Matcher, dev: MeasuredSplit, run: Run | None = None) -> R
 
 
 class DevLoss:
-    """The training loss on a fixed random sample of dev, whatever the seed of the run.
-
-    Args:
-        samples: The tokenised dev pairs.
-        config: The training settings.
-    """
+    """The training loss on a fixed random sample of dev, whatever the seed of the run."""
 
     def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
         self.batches: list[TrainBatch] = []

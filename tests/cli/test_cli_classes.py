@@ -139,7 +139,7 @@ def test_a_single_file_is_cut_and_measured_alike(here, call_json, call):
     [
         (["model.num_classes=2"], "'hcan-sm' tells two classes apart; split"),
         (["train.dev_measure=RR"], "num_classes = 3 is for classification"),
-        (["train.negatives=random"], "use negatives = 'labelled'"),
+        (["train.negatives=random"], 'use negatives = "labelled"'),
         (["data.measures=['F1(class=3)']"], "F1(class=3): there are only classes 0..2"),
         (["data.measures=['AP']"], "'AP' does not measure classification"),
     ],

@@ -10,8 +10,8 @@ from matchwork.data import Split
 from matchwork.data.classes import check_classes
 from matchwork.errors import DataError
 from matchwork.evaluate import class_measures
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.rank import Calibration
 from matchwork.rank.calibration import ClassCalibration
 
@@ -87,12 +87,12 @@ def test_matcher_and_bm25_are_measured_on_the_same_pairs(tiny_matcher):
     measured = MeasuredSplit(
         split([0, 1, 0, 1, 1]), "raw", class_measures(3), "classification", num_classes=3
     )
-    ours = measured.evaluate_matcher(matcher, measured.run(matcher))
+    ours = measured.evaluate_scorer(matcher, measured.run(matcher))
     theirs = measured.evaluate(measured.bm25_run())
     assert ours.queries == theirs.queries
     for name in ours.samples:  # no one is labelled 2, whatever is predicted
         assert ours.samples[name].gain.shape == theirs.samples[name].gain.shape
-    assert measured.evaluate_matcher(matcher).values == ours.values
+    assert measured.evaluate_scorer(matcher).values == ours.values
     chosen = matcher.classify([("who wrote hamlet", f"text {i}") for i in range(5)]).argmax(axis=1)
     assert ours["Accuracy"] == pytest.approx(np.mean(chosen == [0, 1, 0, 1, 1]))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matchwork.data import Split, load
 from matchwork.errors import ConfigError, DataError
 from matchwork.evaluate import evaluate
-from matchwork.matcher.measured import MeasuredSplit
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.rank import rank_all
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.rm3 import RM3, RM3Config, rm3_run

@@ -6,8 +6,8 @@ import pytest
 import matchwork as mw
 from matchwork.data import Dataset
 from matchwork.errors import ConfigError
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher import Matcher
-from matchwork.matcher.measured import MeasuredSplit
 from matchwork.train import TrainConfig, TrainingData, TrainObserver, train
 from matchwork.train.api import train_config
 

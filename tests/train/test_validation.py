@@ -3,7 +3,7 @@
 import pytest
 
 import matchwork as mw
-from matchwork.matcher.measured import MeasuredSplit
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.train.validation import calibrate
 
 

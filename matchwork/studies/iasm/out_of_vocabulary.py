@@ -1,0 +1,115 @@
+"""Does a matcher hold up when words are unknown? IASM's out-of-vocabulary partition.
+
+Zhao et al., ICDM 2020, tables V and VI. Only nouns and verbs count. A word is IV (training texts
+and pre-trained vectors know it), OOTV (vectors only), OOEV (training only) or OOBV (neither).
+The paper defines OOEV with the words of OOTV; the complement is the only sensible reading.
+
+A query belongs with the texts of all its relevant documents (in the paper's sets there is one),
+whole texts, whatever a matcher cuts off. Its hardest word decides: OOBV before OOEV before OOTV
+before IV, which makes the classes a partition. The counts by any word are there too: the paper's
+own counts on PubMed add up to more than its pairs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from matchwork.data import Split
+from matchwork.errors import ConfigError
+from matchwork.studies.iasm.groups import Evaluations, Grouping, measure_groups, relevant_texts
+from matchwork.studies.iasm.tagging import PatternTagger, Tagger, covered
+from matchwork.text import Tokenizer, Vocabulary, WordClass
+
+MEASURES = ("P@1", "RR", "AP")
+HARDEST_FIRST = (WordClass.OOBV, WordClass.OOEV, WordClass.OOTV)
+
+
+@dataclass(frozen=True)
+class OutOfVocabulary(Grouping):
+    """The four classes of queries, easiest first, and how each system ranks them.
+
+    `containing` counts the queries that have any word of a class; one query may count in several.
+    `num_without_words` had no noun or verb and are among the IV ones.
+    """
+
+    containing: Mapping[str, int]
+    num_without_words: int
+    has_vectors: bool
+    tagger: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return self._to_dict(
+            num_without_words=self.num_without_words,
+            tagger=self.tagger,
+            has_vectors=self.has_vectors,
+            containing=dict(self.containing),
+        )
+
+
+def out_of_vocabulary(
+    split: Split,
+    evaluations: Evaluations,
+    tokenizer: Tokenizer,
+    *,
+    tagger: Tagger | None = None,
+    seed: int = 0,
+) -> OutOfVocabulary:
+    """Each system's P@1, RR and AP by how well the tokenizer's vocabulary knows the words."""
+    vocabulary = getattr(tokenizer, "vocabulary", None)
+    if not isinstance(vocabulary, Vocabulary):
+        raise ConfigError(
+            f"a {tokenizer.kind!r} tokenizer keeps no words to tell known from unknown ones; "
+            "take a matcher with a word tokenizer"
+        )
+    tagger = tagger or PatternTagger()
+    relevant = relevant_texts(split, evaluations)
+
+    @cache  # documents may be relevant to many queries
+    def classes(text: str) -> frozenset[WordClass]:
+        return word_classes(text, tokenizer, vocabulary, tagger)
+
+    found = {
+        query: frozenset().union(*map(classes, (split.queries[query], *documents)))
+        for query, documents in relevant.items()
+    }
+    members: dict[str, list[str]] = {each.value: [] for each in WordClass}
+    for query, present in found.items():
+        members[hardest(present)].append(query)
+    return OutOfVocabulary(
+        measure_groups(members, evaluations, MEASURES, seed),
+        next(iter(evaluations.values())).num_queries - len(found),
+        {each.value: sum(each in present for present in found.values()) for each in WordClass},
+        sum(not present for present in found.values()),
+        bool(vocabulary.in_vectors.any()),
+        tagger.name,
+    )
+
+
+def hardest(present: frozenset[WordClass]) -> WordClass:
+    """The class of a pair that has words of these classes."""
+    return next((each for each in HARDEST_FIRST if each in present), WordClass.IV)
+
+
+def word_classes(
+    text: str, tokenizer: Tokenizer, vocabulary: Vocabulary, tagger: Tagger
+) -> frozenset[WordClass]:
+    """The classes of the nouns and verbs of a text, by the very ids that a model would see."""
+    ids = tokenizer.encode([text])[0].tolist()
+    counts = covered(tokenizer.tokens(text), tagger(text))
+    return frozenset(
+        _class_of(id, vocabulary)
+        for id, counted in zip(ids, counts, strict=True)
+        if counted and not _is_bigram(id, vocabulary)
+    )
+
+
+def _class_of(id: int, vocabulary: Vocabulary) -> WordClass:
+    known = id < len(vocabulary)
+    return vocabulary.word_class(vocabulary.words[id]) if known else WordClass.OOBV
+
+
+def _is_bigram(id: int, vocabulary: Vocabulary) -> bool:
+    """Pairs of words follow their words, which have been counted."""
+    return id < len(vocabulary) and " " in vocabulary.words[id]

@@ -1,0 +1,59 @@
+"""Does a matcher need shared words? P@1 by how many words a query shares with its answer.
+
+Zhao et al., ICDM 2020, figure 4: eleven groups by the number of distinct shared words that are
+no stop words, 0 to 9 and 10 or more. Where a query has several relevant documents, the one that
+shares most words counts: one easy answer makes an easy query.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from matchwork.data import Split
+from matchwork.packages import without_package
+from matchwork.rank.bm25 import BM25Config
+from matchwork.studies.iasm.groups import Evaluations, Grouping, measure_groups, relevant_texts
+
+MEASURE = "P@1"
+MOST = 10
+LABELS = (*map(str, range(MOST)), f"{MOST}+")
+
+
+@dataclass(frozen=True)
+class Overlap(Grouping):
+    """The eleven groups, from no shared word to ten and more."""
+
+    stemmed: bool
+    stop_words: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return self._to_dict(stemmed=self.stemmed, stop_words=self.stop_words)
+
+
+def overlap(
+    split: Split, evaluations: Evaluations, *, stem: bool = False, seed: int = 0
+) -> Overlap:
+    """Each system's P@1 by the number of shared words; `stem` with Snowball's English stemmer."""
+    words = _splitter(stem)
+    relevant = relevant_texts(split, evaluations)
+    members: dict[str, list[str]] = {label: [] for label in LABELS}
+    for query, documents in relevant.items():
+        own = set(words(split.queries[query]))
+        shared = max(len(own.intersection(words(document))) for document in documents)
+        members[LABELS[min(shared, MOST)]].append(query)
+    return Overlap(
+        measure_groups(members, evaluations, [MEASURE], seed),
+        next(iter(evaluations.values())).num_queries - len(relevant),
+        stem,
+        f"STOPWORDS_EN_PLUS of bm25s {version('bm25s')}",
+    )
+
+
+def _splitter(stem: bool) -> Callable[[str], list[str]]:
+    """Lower-cased words without stop words, cut as BM25 cuts them."""
+    with without_package("jax"):  # see rank/bm25.py
+        from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return BM25Config(stemmer="english" if stem else None, stopwords=STOPWORDS_EN_PLUS).splitter()
