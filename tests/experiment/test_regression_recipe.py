@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matchwork.experiment.runner import run_recipe
 
 from matchwork.data import CATALOGUE, Dataset, load
 from matchwork.data.sets.lcs import lcs
 from matchwork.errors import ConfigError
 from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.experiment.recipe import make_recipe
+from matchwork.experiment.runner import run_recipe
 from matchwork.text import WordTokenizer
 from matchwork.train.samples import TrainingSet
 
