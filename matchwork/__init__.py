@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matchwork.encode import WordVectors as WordVectors
     from matchwork.evaluate import compare as compare
     from matchwork.evaluate import evaluate as evaluate
+    from matchwork.explain import Explanation as Explanation
     from matchwork.explain import explain as explain
     from matchwork.matcher import Matcher as Matcher
     from matchwork.matcher import load as load
@@ -39,6 +40,7 @@ _HOMES = {
     "BM25": "matchwork.rank",
     "Dataset": "matchwork.data",
     "Document": "matchwork.types",
+    "Explanation": "matchwork.explain",
     "MODELS": "matchwork.models",
     "MatchModel": "matchwork.models",
     "Matcher": "matchwork.matcher",
