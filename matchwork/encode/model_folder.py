@@ -101,8 +101,9 @@ def _require_files(folder: Path) -> None:
 @contextmanager
 def _bars_at_a_terminal() -> Iterator[None]:
     """Show the hub's progress bars at a terminal only."""
-    from huggingface_hub import utils as bars
+    from huggingface_hub import utils
 
+    bars: Any = utils  # does not declare its exports
     with _bars_lock:
         hides = not bars.are_progress_bars_disabled() and not (sys.stderr and sys.stderr.isatty())
         if hides:
