@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options of several commands, and the parsing of their values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ ColumnNames: TypeAlias = Annotated[
     typer.Option(
         "--columns",
         metavar="OURS=THEIRS,…",
-        help="What a pair file of your own calls its columns: query=question,document=answer. "
+        help="Column names of your own pair file: query=question,document=answer. "
         "Ours are query, document, label, query_id, document_id.",
         show_default=False,
     ),
@@ -55,21 +55,21 @@ Protocol: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        help="Which queries count: raw, has-positive or clean.",
+        help="Which queries count and how ties fall: raw, has-positive, clean or trec-eval.",
         show_default="that of the data set, or raw",
     ),
 ]
 Depth: TypeAlias = Annotated[
     int,
     typer.Option(
-        min=0, help="Without candidates: how many of BM25's best are ranked (0: everything)."
+        min=0, help="Without candidates: number of BM25's best to rank (0: all documents)."
     ),
 ]
 Precision: TypeAlias = Annotated[
     Literal["32", "bf16", "int8"],
-    typer.Option(help="Score with fewer bits: int8 on a CPU, bf16 on a GPU."),
+    typer.Option(help="Precision of scoring: int8 on a CPU, bf16 on a GPU."),
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")]
 Changes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,12 +85,12 @@ MATCHER_HELP = OPENED_HELP.removesuffix(".") + "; or [bold]bm25[/]."
 
 
 def listed(text: str | None) -> list[str] | None:
-    """The parts of `a,b,c`; None when nothing was given."""
+    """Return the parts of `a,b,c`, None for None."""
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def pairs(values: Sequence[str], flag: str) -> dict[str, str]:
-    """`key=value` words as a table."""
+    """Parse `key=value` words of an option."""
     table: dict[str, str] = {}
     for value in values:
         key, equals, rest = value.partition("=")
@@ -101,7 +101,7 @@ def pairs(values: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def columns(text: str | None) -> "Columns | None":
-    """What `--columns` says."""
+    """Parse `--columns`."""
     if text is None:
         return None
     from matchwork.config import build
@@ -111,12 +111,12 @@ def columns(text: str | None) -> "Columns | None":
 
 
 def data_options(values: Sequence[str] | None) -> Mapping[str, str | bool]:
-    """What `--option` says; `true` and `false` are switches."""
+    """Parse `--option`; `true` and `false` become booleans."""
     switches = {"true": True, "false": False}
     given = pairs(values or [], "--option")
     return {key: switches.get(value.lower(), value) for key, value in given.items()}
 
 
 def examples(*lines: str) -> str:
-    """The end of a help page: commands to copy."""
+    """Return the examples at the end of a help page."""
     return "\n".join(["[bold]Examples[/]", *(f"  [cyan]{line}[/]" for line in lines)])
