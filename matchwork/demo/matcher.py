@@ -4,7 +4,6 @@ Settings were chosen on the dev queries. All texts come from the documents, whic
 engine has anyway, and from the training queries; test queries are never read here.
 """
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,7 +11,7 @@ from matchwork.data import Split
 from matchwork.encode import WordEmbedding, WordEmbeddingConfig, learn_vectors
 from matchwork.matcher import Matcher
 from matchwork.models import KNRM, KNRMConfig
-from matchwork.text import CorpusStatistics, WordTokenizer, WordTokenizerConfig
+from matchwork.text import WordTokenizer, WordTokenizerConfig, inverse_document_frequency
 from matchwork.train import TrainConfig
 
 DIM = 64
@@ -38,10 +37,10 @@ def untrained_matcher(train: Split, seed: int) -> Matcher:
         config=WordTokenizerConfig(stem="english", bigrams=True),
         min_bigram_count=3,
     )
-    statistics = CorpusStatistics.fit(tokenizer.encode(list(train.documents.values())))
+    documents = tokenizer.encode(list(train.documents.values()))
     table = _vectors(words, tokenizer, texts)
     # The length of a vector is the word's weight in the gate: rare words count for more.
-    idf = statistics.idf(np.arange(tokenizer.vocab_size)) - 1
+    idf = inverse_document_frequency(documents, tokenizer.vocab_size) - 1
     table *= torch.from_numpy(idf).float().unsqueeze(-1)
     torch.manual_seed(seed)
     config = WordEmbeddingConfig(vocab_size=tokenizer.vocab_size, dim=DIM, trainable=True)

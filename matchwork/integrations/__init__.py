@@ -1,1 +1,1 @@
-"""Interfaces of other libraries, so that existing code swaps one import."""
+"""Adapters for other libraries, so that existing code changes one import."""

@@ -1,11 +1,11 @@
-"""Matchers in Haystack: a ranker for pipelines."""
+"""Haystack: a ranker for pipelines."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from matchwork.errors import ConfigError, MissingExtraError
-from matchwork.integrations.reranking import AnyMatcher, Reranker
-from matchwork.matcher import Matcher
+from matchwork.integrations.reranking import AnyScorer, Reranker
 from matchwork.rank.ranking import check_limits
 
 try:
@@ -16,15 +16,19 @@ except ImportError as error:
 
 @component
 class MatchworkRanker:
-    """Keeps the best documents, best first, with their relevance (0 to 1) as score.
+    """Returns the best documents, best first, with their relevance (0 to 1) as score.
 
-    `model` is the folder of a saved matcher, a name that `matchwork.load` opens, or a
-    `Matcher`, with which a pipeline cannot be written to a file. A document without content is
-    an empty text.
+    A document without content is scored as an empty text.
+
+    Args:
+        model: Whatever `matchwork.load` opens, or an open scorer; a pipeline with an open scorer
+            cannot be written to a file.
+        top_k: Number of documents to return; all by default.
+        score_threshold: Lowest relevance to return.
     """
 
     def __init__(
-        self, model: AnyMatcher, top_k: int | None = None, score_threshold: float = 0.0
+        self, model: AnyScorer, top_k: int | None = None, score_threshold: float = 0.0
     ) -> None:
         check_limits(top_k, score_threshold)
         self.model = model
@@ -33,14 +37,14 @@ class MatchworkRanker:
         self._reranker: Reranker | None = None
 
     def warm_up(self) -> None:
-        """Open the matcher."""
-        self._warm()
+        """Open the model."""
+        self._open()
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings, as pipelines keep them."""
-        if isinstance(self.model, Matcher):
+        """Return the settings, for a pipeline file."""
+        if not isinstance(self.model, str | Path):
             raise ConfigError(
-                f"a pipeline cannot hold the matcher {self.model.name!r} itself; save it, and "
+                f"a pipeline file cannot hold the scorer {self.model.name!r} itself; save it, and "
                 "give MatchworkRanker the folder"
             )
         return default_to_dict(
@@ -52,7 +56,7 @@ class MatchworkRanker:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MatchworkRanker":
-        """The inverse of `to_dict`."""
+        """Build a ranker from the settings of a pipeline file."""
         return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document])
@@ -63,15 +67,21 @@ class MatchworkRanker:
         top_k: int | None = None,
         score_threshold: float | None = None,
     ) -> dict[str, list[Document]]:
-        """The best documents as copies; limits given here take the place of the ranker's own."""
+        """Return copies of the best documents.
+
+        Args:
+            query: Text of the query.
+            documents: Documents to rank.
+            top_k: Used instead of the ranker's own.
+            score_threshold: Used instead of the ranker's own.
+        """
         top_k = self.top_k if top_k is None else top_k
         threshold = self.score_threshold if score_threshold is None else score_threshold
-        check_limits(top_k, threshold)
         texts = [document.content or "" for document in documents]
-        hits = self._warm().rerank(query, texts, top_k, threshold)
+        hits = self._open().rerank(query, texts, top_k, threshold)
         return {"documents": [replace(documents[hit.index], score=hit.probability) for hit in hits]}
 
-    def _warm(self) -> Reranker:
+    def _open(self) -> Reranker:
         if self._reranker is None:
             self._reranker = Reranker(self.model)
         return self._reranker

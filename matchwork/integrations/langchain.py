@@ -1,10 +1,10 @@
-"""Matchers in LangChain: as a compressor of retrieved documents and as a cross-encoder."""
+"""LangChain: a document compressor and a cross-encoder."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from matchwork.errors import MissingExtraError
-from matchwork.integrations.reranking import AnyMatcher, Reranker
+from matchwork.integrations.reranking import AnyScorer, Reranker
 from matchwork.rank.ranking import check_limits
 
 try:
@@ -18,14 +18,16 @@ from pydantic import ConfigDict, PrivateAttr
 
 
 class MatchworkRerank(BaseDocumentCompressor):
-    """Keeps the best documents, best first, with their `relevance_score` in the metadata.
+    """Returns the best documents, best first, with their `relevance_score` in the metadata.
 
-    `model` is the folder of a saved matcher, a name that `matchwork.load` opens, or a
-    `Matcher`. With `explain`, the metadata also hold an `explanation`: the JSON of
-    `matchwork explain`.
+    Args:
+        model: Whatever `matchwork.load` opens, or an open scorer.
+        top_n: Number of documents to return; all by default.
+        threshold: Lowest relevance to return.
+        explain: Whether to add an `explanation` to the metadata: the JSON of `matchwork explain`.
     """
 
-    model: AnyMatcher
+    model: AnyScorer
     top_n: int | None = None
     threshold: float = 0.0
     explain: bool = False
@@ -33,32 +35,36 @@ class MatchworkRerank(BaseDocumentCompressor):
     _reranker: Reranker = PrivateAttr()
 
     def model_post_init(self, context: Any) -> None:
-        """Open the matcher, so that what cannot be opened is known at once."""
+        """Check the limits and open the model."""
         check_limits(self.top_n, self.threshold)
         self._reranker = Reranker(self.model)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """The best documents as copies; those that were given stay as they are."""
+        """Return copies of the best documents."""
         texts = [document.page_content for document in documents]
-        kept = []
+        best = []
         for hit in self._reranker.rerank(query, texts, self.top_n, self.threshold):
             document = documents[hit.index]
             metadata = {**document.metadata, "relevance_score": hit.probability}
             if self.explain:
                 explanation = self._reranker.explain(query, texts[hit.index])
                 metadata["explanation"] = explanation.to_dict()
-            kept.append(document.model_copy(update={"metadata": metadata}))
-        return kept
+            best.append(document.model_copy(update={"metadata": metadata}))
+        return best
 
 
 class MatchworkCrossEncoder(BaseCrossEncoder):
-    """Relevance of pairs between 0 and 1, for whatever takes LangChain's cross-encoders."""
+    """Scores pairs with their relevance (0 to 1), wherever LangChain takes a cross-encoder.
 
-    def __init__(self, model: AnyMatcher) -> None:
+    Args:
+        model: Whatever `matchwork.load` opens, or an open scorer.
+    """
+
+    def __init__(self, model: AnyScorer) -> None:
         self._reranker = Reranker(model)
 
     def score(self, text_pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """One number per pair, in the order given."""
+        """Return the relevance of each pair, in the order given."""
         return self._reranker.relevance(text_pairs).tolist()

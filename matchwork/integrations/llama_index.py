@@ -1,9 +1,9 @@
-"""Matchers in LlamaIndex: a postprocessor of retrieved nodes."""
+"""LlamaIndex: a postprocessor of retrieved nodes."""
 
 from typing import Any
 
 from matchwork.errors import DataError, MissingExtraError
-from matchwork.integrations.reranking import AnyMatcher, Reranker
+from matchwork.integrations.reranking import AnyScorer, Reranker
 from matchwork.rank.ranking import check_limits
 
 try:
@@ -16,26 +16,30 @@ from pydantic import PrivateAttr
 
 
 class MatchworkRerank(BaseNodePostprocessor):
-    """Keeps the best nodes, best first, with their relevance (0 to 1) as score.
+    """Returns the best nodes, best first, with their relevance (0 to 1) as score.
 
-    `model` is the folder of a saved matcher, a name that `matchwork.load` opens, or a
-    `Matcher`. It reads the text of a node without its metadata.
+    Only the text of a node is scored, not its metadata.
+
+    Args:
+        model: Whatever `matchwork.load` opens, or an open scorer.
+        top_n: Number of nodes to return; all by default.
+        threshold: Lowest relevance to return.
     """
 
-    model: AnyMatcher
+    model: AnyScorer
     top_n: int | None = None
     threshold: float = 0.0
     _reranker: Reranker = PrivateAttr()
 
     def model_post_init(self, context: Any) -> None:
-        """Open the matcher, so that what cannot be opened is known at once."""
+        """Check the limits and open the model."""
         super().model_post_init(context)
         check_limits(self.top_n, self.threshold)
         self._reranker = Reranker(self.model)
 
     @classmethod
     def class_name(cls) -> str:
-        """What LlamaIndex calls it."""
+        """Return the name that LlamaIndex stores."""
         return "MatchworkRerank"
 
     def _postprocess_nodes(

@@ -1,54 +1,58 @@
-"""What every framework asks of a matcher: the best of some texts, and how relevant each is."""
+"""What the framework adapters share: opening a scorer, and reranking with it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
+from matchwork.errors import ConfigError
 from matchwork.explain import Explanation, explain
-from matchwork.matcher import Matcher
+from matchwork.matcher import Matcher, load
 from matchwork.rank.ranking import ranking
 from matchwork.rank.relevance import relevance
-from matchwork.types import Ranked, Scores, TextPair
+from matchwork.types import Ranked, Scorer, Scores, TextPair
 
-AnyMatcher: TypeAlias = str | Path | Matcher
-"""The folder of a saved matcher, a name that `matchwork.load` knows, or a matcher."""
-
-
-def open_matcher(model: AnyMatcher, device: str | None = None) -> Matcher:
-    """The matcher; one that is opened here goes to the GPU where there is one."""
-    if not isinstance(model, Matcher):
-        return Matcher.load(model, device=device)
-    return model.to(device) if device else model
+AnyScorer: TypeAlias = str | Path | Scorer
+"""Whatever `matchwork.load` opens, or an open scorer."""
 
 
 class Reranker:
-    """A matcher for callers in several threads, who wait for each other."""
+    """A scorer for callers in several threads, who take turns.
 
-    def __init__(self, model: AnyMatcher) -> None:
-        self.matcher = open_matcher(model)
+    Args:
+        model: A name or folder for `matchwork.load`, or an open scorer.
+    """
+
+    def __init__(self, model: AnyScorer) -> None:
+        self.scorer = load(model) if isinstance(model, str | Path) else model
         self._lock = Lock()
 
     def relevance(self, pairs: Sequence[TextPair]) -> Scores:
-        """Between 0 and 1, calibrated if the matcher is; see `matchwork.rank.relevance`."""
-        return relevance(self._score(pairs), self.matcher.calibration)
+        """Return the relevance of each pair, 0 to 1; see `matchwork.rank.relevance`."""
+        return relevance(self.scorer, self._score(pairs))
 
     def rerank(
-        self, query: str, texts: Sequence[str], top_k: int | None = None, threshold: float = 0.0
+        self, query: str, texts: Sequence[str], top_k: int | None, threshold: float
     ) -> list[Ranked]:
-        """Return the texts from best to worst, without those less relevant than `threshold`.
+        """Return the texts from best to worst, with their relevance as probability.
 
-        `Ranked.probability` holds the relevance.
+        Args:
+            query: Text of the query.
+            texts: Texts to rank.
+            top_k: Number of texts to return; None: all.
+            threshold: Lowest relevance to return.
         """
         scores = self._score([(query, text) for text in texts])
-        likely = relevance(scores, self.matcher.calibration)
-        return ranking(texts, scores, likely, top_k=top_k, threshold=threshold)
+        probabilities = relevance(self.scorer, scores)
+        return ranking(texts, scores, probabilities, top_k=top_k, threshold=threshold)
 
     def explain(self, query: str, text: str) -> Explanation:
-        """Why a text is relevant."""
+        """Explain the score of a text; only matchers can."""
+        if not isinstance(self.scorer, Matcher):
+            raise ConfigError(f"{self.scorer.name} gives no explanations; use a matcher")
         with self._lock:
-            return explain(self.matcher, query, text)
+            return explain(self.scorer, query, text)
 
     def _score(self, pairs: Sequence[TextPair]) -> Scores:
         with self._lock:
-            return self.matcher.score(pairs)
+            return self.scorer.score(pairs)

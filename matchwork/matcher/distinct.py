@@ -1,24 +1,19 @@
 """Pairs of fewer texts: a transformer reads each text once, not once for every pair."""
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 import numpy as np
 import torch
 
-from matchwork.encode import Encoded, TransformerEncoder
-from matchwork.models import MatchModel, Model, bi_encoded
+from matchwork.encode import Encoded
+from matchwork.models import MatchModel
 from matchwork.text import batches_by_length
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 
 Reader: TypeAlias = Callable[[Ids], Encoded]
 """Rows of a table of tokens to what `match` needs of their texts."""
 _KEPT_BYTES = 1 << 30  # of vectors that stay while batches pass by
-
-
-def reads_once(model: Model) -> TypeGuard[MatchModel]:
-    """Whether it is worth it: encoding is nearly all of the work, and knows no other text."""
-    return bi_encoded(model) and isinstance(model.encoder, TransformerEncoder)
 
 
 def batches_by_document(

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 
 from matchwork.encode import Encoded
-from matchwork.matcher.distinct import batches_by_document, encode_distinct, read_before, reads_once
+from matchwork.matcher.distinct import batches_by_document, encode_distinct, read_before
 from matchwork.matcher.pair_rows import PairRows
 from matchwork.matcher.threads import in_threads
-from matchwork.models import MatchOutput
+from matchwork.models import MatchOutput, bi_encoded
 from matchwork.text import batches_by_length
 from matchwork.text.batch import Ids
 from matchwork.types import Scores
@@ -35,7 +35,8 @@ def scores_only(matcher: "Matcher", rows: PairRows) -> Iterator[Output]:
     """Scores without evidence; of a transformer that reads texts apart, each text once."""
     model, device, limits = matcher.model, matcher.device, matcher.batch_limits()
     each = in_threads if matcher.is_transformer and device.type == "cpu" else map
-    if not reads_once(model):
+    # Encoding each text once pays for transformers, where it is nearly all of the work.
+    if not (matcher.is_transformer and bi_encoded(model)):
 
         def score(batch: Ids) -> Output:
             with matcher.scoring():

@@ -1,20 +1,26 @@
-"""Scores of any range as numbers between 0 and 1, for those who expect such."""
+"""Relevance: scores of any range as numbers between 0 and 1, for clients that expect such."""
 
 import numpy as np
 
-from matchwork.rank.calibration import AnyCalibration
-from matchwork.types import Scores
+from matchwork.rank.bm25 import BM25
+from matchwork.rank.candidate_bm25 import CandidateBM25
+from matchwork.types import Scorer, Scores
 
 
-def relevance(
-    scores: Scores, calibration: AnyCalibration | None = None, *, never_negative: bool = False
-) -> Scores:
-    """Scores between 0 and 1, in the same order: probabilities where there is a calibration.
+def relevance(scorer: Scorer, scores: Scores) -> Scores:
+    """Map scores to [0, 1], keeping their order.
 
-    Else `(1 + s / (1 + |s|)) / 2`, and `s / (1 + s)` of scores that are never negative, as those
-    of BM25: both rise with the score and, unlike a logistic function, keep large scores apart.
+    A calibrated scorer gives probabilities. Without calibration the result only orders:
+    `s / (1 + s)` for BM25, whose scores are never negative, and `(1 + s / (1 + |s|)) / 2` for
+    others. Unlike a logistic function, both keep large scores apart.
+
+    Args:
+        scorer: What computed the scores; its `calibration`, if it has one, is used.
+        scores: Scores, shape (documents,).
     """
+    calibration = getattr(scorer, "calibration", None)
     if calibration is not None:
-        return calibration.probability(scores)
+        probabilities: Scores = calibration.probability(scores)
+        return probabilities
     bounded: Scores = scores / (1 + np.abs(scores))
-    return bounded if never_negative else (1 + bounded) / 2
+    return bounded if isinstance(scorer, BM25 | CandidateBM25) else (1 + bounded) / 2

@@ -1,4 +1,4 @@
-"""MATCHERS -> SERVICE: the wire protocols that rerank clients already speak."""
+"""Matchers over HTTP, in the wire protocols that rerank clients already speak."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 if not all(map(find_spec, ("fastapi", "uvicorn", "httptools", "prometheus_client"))):
     raise MissingExtraError("the service", "serve")
 
-# A process that only looks after workers, which load the matchers, stays small.
+# Lazy: the parent of several workers never loads torch.
 _HOMES = {
     "Settings": "matchwork.serve.settings",
     "create_app": "matchwork.serve.app",

@@ -1,41 +1,28 @@
-"""The application: scorers behind every protocol, made by a factory."""
+"""The ASGI application: models behind every protocol."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from matchwork.errors import ConfigError
 from matchwork.serve import page
-from matchwork.serve.collection import Collection
 from matchwork.serve.failures import Failure, Kind
-from matchwork.serve.guard import Guard
+from matchwork.serve.guard import UNKNOWN, Endpoint, Guard
 from matchwork.serve.metrics import Metrics
-from matchwork.serve.protocols import cohere, jina, own, search, status, tei
-from matchwork.serve.protocols.base import Style, failure_of
+from matchwork.serve.protocols import PROTOCOLS
+from matchwork.serve.protocols.base import ErrorFormat, Protocol, validation_failure
 from matchwork.serve.served import Served
-from matchwork.serve.service import Service
+from matchwork.serve.service import Collection, Service
 from matchwork.serve.settings import Settings
 from matchwork.types import Scorer
 from matchwork.version import VERSION
 
-_STYLES = {cohere.PATH: cohere.STYLE, jina.PATH: jina.STYLE, tei.PATH: tei.STYLE}
-_JSON = (*_STYLES, own.SCORE, own.EXPLAIN, search.PATH)
-_OTHERS = (
-    status.MODELS,
-    status.METRICS,
-    status.HEALTH,
-    status.LIVE,
-    status.READY,
-    "/openapi.json",
-    *page.PATHS,
-)
-PATHS = {**dict.fromkeys(_OTHERS, False), **dict.fromkeys(_JSON, True)}
-"""Every path there is, and whether it takes JSON."""
-_REFUSED = Failure(Kind.INVALID, "bad request")
-_REFUSALS = {
+_BAD_REQUEST = Failure(Kind.INVALID, "bad request")
+_HTTP_FAILURES = {
     404: Failure(Kind.NO_PATH, "no such path"),
     405: Failure(Kind.WRONG_METHOD, "method not allowed"),
 }
@@ -46,14 +33,20 @@ def create_app(
     settings: Settings | None = None,
     collection: Mapping[str, str] | None = None,
 ) -> FastAPI:
-    """An ASGI application that serves these scorers; the first answers where none is named.
+    """Return an ASGI application that serves scorers over every protocol in `PROTOCOLS`.
 
-    `collection` are texts by id, in which `/search` and the page find candidates.
+    Args:
+        scorers: The models; the first one answers requests that name none.
+        settings: Limits, threshold and API keys.
+        collection: Texts by id, in which `/search` and the page find candidates.
+
+    Raises:
+        ConfigError: There is no scorer, two share a name, or a text is too long.
     """
     settings = settings or Settings()
     metrics = Metrics()
-    texts = collection and Collection(collection, settings.max_chars, settings.max_documents)
-    service = Service(_by_name(scorers), settings, metrics, texts or None)
+    texts = Collection(collection, settings) if collection else None
+    service = Service(_by_name(scorers), settings, metrics, texts)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -65,26 +58,35 @@ def create_app(
         title="Matchwork",
         version=VERSION,
         description="Rank, score and explain pairs of texts.",
-        docs_url=None,  # which would load scripts from elsewhere
+        docs_url=None,  # its page would load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
     )
     app.state.service = service
-    for protocol in (cohere, jina, tei, own, search, status):
-        app.include_router(protocol.routes(service))
-    app.include_router(page.routes())
-    app.add_middleware(Guard, settings=settings, metrics=metrics, style_of=_style_of, paths=PATHS)
-    app.add_exception_handler(Failure, _answer)
-    app.add_exception_handler(RequestValidationError, _answer)
-    app.add_exception_handler(HTTPException, _answer)
+    endpoints = {"/openapi.json": UNKNOWN}
+    for protocol in (*(PROTOCOLS[name] for name in PROTOCOLS), Protocol(page.routes)):
+        router = protocol.routes(service)
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            if route.path in endpoints:
+                raise ConfigError(f"two protocols have the path {route.path!r}; rename one")
+            endpoints[route.path] = Endpoint("POST" in (route.methods or ()), protocol.errors)
+        app.include_router(router)
+    app.add_middleware(Guard, settings=settings, metrics=metrics, endpoints=endpoints)
+
+    async def on_error(request: Request, error: Exception) -> Response:
+        return _error_response(endpoints.get(request.url.path, UNKNOWN).errors, error)
+
+    for kind in (Failure, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, on_error)
     return app
 
 
 def _by_name(scorers: Iterable[Scorer | Served]) -> dict[str, Served]:
     named: dict[str, Served] = {}
-    for each in scorers:
-        served = each if isinstance(each, Served) else Served(each.name, each)
+    for scorer in scorers:
+        served = scorer if isinstance(scorer, Served) else Served(scorer.name, scorer)
         if served.name in named:
             raise ConfigError(f"two models are named {served.name!r}; name one with NAME=FOLDER")
         named[served.name] = served
@@ -93,18 +95,13 @@ def _by_name(scorers: Iterable[Scorer | Served]) -> dict[str, Served]:
     return named
 
 
-def _style_of(path: str) -> Style:
-    return _STYLES.get(path, own.STYLE)
-
-
-async def _answer(request: Request, error: Exception) -> Response:
-    """Errors that routes raise, in the words of their protocol."""
-    style = _style_of(request.url.path)
+def _error_response(errors: ErrorFormat, error: Exception) -> Response:
+    """Format an exception that a route raised."""
     if isinstance(error, RequestValidationError):
-        return style.response(failure_of(error))
+        return errors.response(validation_failure(error))
     if isinstance(error, HTTPException):
-        response = style.response(_REFUSALS.get(error.status_code, _REFUSED))
+        response = errors.response(_HTTP_FAILURES.get(error.status_code, _BAD_REQUEST))
         response.headers.update(error.headers or {})
         return response
     assert isinstance(error, Failure)
-    return style.response(error)
+    return errors.response(error)

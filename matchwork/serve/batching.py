@@ -1,8 +1,8 @@
-"""Micro-batching: requests of different clients are scored together, in a queue that has an end.
+"""Micro-batching: requests of different clients are scored together, from a bounded queue.
 
-One thread per matcher runs it. A matcher that is idle starts at once; while it runs, requests
-gather, and the next batch takes them together. Only where the last batch had company does the
-next one wait a moment for more.
+Every model has a queue and one thread that empties it. An idle model starts at once; while it
+runs, requests gather, and the next batch takes them together. A batch waits for more requests
+only if the batch before it held more than one.
 """
 
 import asyncio
@@ -19,10 +19,12 @@ from matchwork.serve.metrics import Metrics
 from matchwork.serve.settings import Settings
 from matchwork.types import TextPair
 
-Work: TypeAlias = Callable[[Sequence[Sequence[TextPair]], Callable[[], bool]], Sequence[Any]]
-"""From the pairs of several requests, and whether anybody still waits, to one result each."""
+Requests: TypeAlias = Sequence[Sequence[TextPair]]
+"""The pairs of several requests."""
+Work: TypeAlias = Callable[[Requests, threading.Event], Sequence[Any]]
+"""Returns one result per request; may return anything once the event, "cancelled", is set."""
 
-_MEMORY = 0.8  # of the speed so far, when a batch has been measured
+_DECAY = 0.8  # weight of earlier batches in the running mean of the speed
 
 
 @dataclass(eq=False)
@@ -31,11 +33,11 @@ class _Job:
     pairs: Sequence[TextPair]
     answer: "asyncio.Future[Any]"
 
-    def settle(self, result: object) -> None:
-        """Hand the result over to the event loop, from the thread of the matcher."""
-        self.answer.get_loop().call_soon_threadsafe(self._settle, result)
+    def finish(self, result: object) -> None:
+        """Pass a result or an exception to the event loop, from the model's thread."""
+        self.answer.get_loop().call_soon_threadsafe(self._finish, result)
 
-    def _settle(self, result: object) -> None:
+    def _finish(self, result: object) -> None:
         if self.answer.done():
             return
         if isinstance(result, Exception):
@@ -45,31 +47,42 @@ class _Job:
 
 
 class Batcher:
-    """The queue of one matcher; `close` finishes what was accepted."""
+    """The queue of one model.
+
+    Args:
+        name: The model's name, for errors and metrics.
+        settings: Sizes of the queue and of a batch, the longest wait and the deadline.
+        metrics: Counters of batches.
+    """
 
     def __init__(self, name: str, settings: Settings, metrics: Metrics) -> None:
         self.name = name
         self._settings = settings
         self._metrics = metrics
         self._waiting: deque[_Job] = deque()
-        self._num_waiting = 0
-        self._num_running = 0
+        self._running: list[_Job] = []
+        self._cancelled = threading.Event()  # nobody waits for the running batch
+        self._num_waiting = 0  # pairs
         self._pairs_per_second = 0.0
-        self._company = False
+        self._expects_more = False
         self._closing = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._serve, name=f"matcher {name}", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=f"model {name}", daemon=True)
         self._thread.start()
 
     @property
     def is_ready(self) -> bool:
-        """Whether new work would be accepted."""
+        """Whether new work is accepted."""
         return self._thread.is_alive() and not self._closing
 
     async def run(self, work: Work, pairs: Sequence[TextPair]) -> Any:
-        """The result of `work` for these pairs; refused at once when too many wait.
+        """Return the result of `work` for these pairs.
 
-        When the caller is cancelled, work that has not begun is dropped.
+        When the caller is cancelled, waiting work is dropped. Running work is told to stop once
+        nobody waits for any request of its batch.
+
+        Raises:
+            Failure: The queue is full, the deadline would be missed, or the queue is closed.
         """
         job = _Job(work, pairs, asyncio.get_running_loop().create_future())
         with self._changed:
@@ -84,7 +97,7 @@ class Batcher:
             raise
 
     def close(self) -> None:
-        """Accept nothing more, finish the rest."""
+        """Refuse new work and finish the rest."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -92,10 +105,10 @@ class Batcher:
 
     def _refuse_if_busy(self, num_pairs: int) -> None:
         if not self.is_ready:
-            raise Failure(Kind.CLOSING, "the service is shutting down", retry_after=1)
-        if not self._num_waiting:  # however large: an idle matcher never refuses
+            raise Failure(Kind.SHUTTING_DOWN, "the service is shutting down", retry_after=1)
+        if not self._num_waiting:  # an empty queue takes a request of any size
             return
-        ahead = self._num_waiting + self._num_running
+        ahead = self._num_waiting + _num_pairs(self._running)
         seconds = ahead / self._pairs_per_second if self._pairs_per_second else 0.0
         full = self._num_waiting + num_pairs > self._settings.max_queue
         if full or seconds > self._settings.deadline_ms / 1000:
@@ -110,32 +123,33 @@ class Batcher:
             if job in self._waiting:
                 self._waiting.remove(job)
                 self._count(-len(job.pairs))
+            elif all(each.answer.done() for each in self._running):
+                self._cancelled.set()
 
     def _count(self, num_pairs: int) -> None:
         self._num_waiting += num_pairs
         self._metrics.queue.labels(self.name).set(self._num_waiting)
 
     def _serve(self) -> None:
-        while jobs := self._take():
+        while jobs := self._next_batch():
             self._measure(jobs)
 
-    def _take(self) -> list[_Job]:
-        """The next batch; none when everything is done and the queue is closed."""
+    def _next_batch(self) -> list[_Job]:
+        """Wait for work; return nothing once the queue is closed and empty."""
         with self._changed:
-            self._num_running = 0
-            while not self._waiting and not self._closing:
-                self._changed.wait()
-            if self._company:
-                self._wait_for_more()
-            jobs: list[_Job] = []
-            while self._waiting and self._fits(jobs, self._waiting[0]):
-                jobs.append(self._waiting.popleft())
-            self._num_running = sum(len(job.pairs) for job in jobs)
-            self._company = len(jobs) > 1
-            self._count(-self._num_running)
-        if jobs or self._closing:
-            return jobs
-        return self._take()  # what it waited for was dropped meanwhile
+            self._running = []
+            while not self._closing:
+                self._changed.wait_for(lambda: self._waiting or self._closing)
+                if self._expects_more:
+                    self._wait_for_more()
+                if self._waiting:  # else the client left meanwhile
+                    break
+            while self._waiting and self._fits(self._waiting[0]):
+                self._running.append(self._waiting.popleft())
+            self._cancelled.clear()
+            self._expects_more = len(self._running) > 1
+            self._count(-_num_pairs(self._running))
+            return self._running
 
     def _wait_for_more(self) -> None:
         end = monotonic() + self._settings.max_wait_ms / 1000
@@ -145,33 +159,38 @@ class Batcher:
                 return
             self._changed.wait(left)
 
-    def _fits(self, jobs: Sequence[_Job], job: _Job) -> bool:
-        if not jobs:
+    def _fits(self, job: _Job) -> bool:
+        if not self._running:
             return True
-        total = sum(len(each.pairs) for each in jobs) + len(job.pairs)
-        return job.work == jobs[0].work and total <= self._settings.max_batch
+        num_pairs = _num_pairs(self._running) + len(job.pairs)
+        return job.work == self._running[0].work and num_pairs <= self._settings.max_batch
 
     def _measure(self, jobs: Sequence[_Job]) -> None:
-        num_pairs, began = sum(len(job.pairs) for job in jobs), monotonic()
+        num_pairs, start = _num_pairs(jobs), monotonic()
         self._run(jobs)
-        seconds = monotonic() - began
+        seconds = monotonic() - start
         speed = num_pairs / max(seconds, 1e-6)
         past = self._pairs_per_second or speed
-        self._pairs_per_second = _MEMORY * past + (1 - _MEMORY) * speed
+        self._pairs_per_second = _DECAY * past + (1 - _DECAY) * speed
         self._metrics.batch_pairs.labels(self.name).observe(num_pairs)
         self._metrics.batch_requests.labels(self.name).observe(len(jobs))
         self._metrics.batch_seconds.labels(self.name).observe(seconds)
 
     def _run(self, jobs: Sequence[_Job]) -> None:
-        def wanted() -> bool:
-            return any(not job.answer.done() for job in jobs)
-
         try:
-            results = jobs[0].work([job.pairs for job in jobs], wanted)
+            results = jobs[0].work([job.pairs for job in jobs], self._cancelled)
         except Exception as error:
-            alone = len(jobs) == 1 or not wanted()
-            for job in jobs:  # alone, so that the fault of one is not that of its neighbours
-                job.settle(error) if alone else self._run([job])
+            if len(jobs) == 1:
+                jobs[0].finish(error)
+                return
+            for job in jobs:  # one by one, so that only the request at fault fails
+                if not job.answer.done():
+                    self._run([job])
             return
-        for job, result in zip(jobs, results, strict=True):
-            job.settle(result)
+        if not self._cancelled.is_set():
+            for job, result in zip(jobs, results, strict=True):
+                job.finish(result)
+
+
+def _num_pairs(jobs: Sequence[_Job]) -> int:
+    return sum(len(job.pairs) for job in jobs)

@@ -1,4 +1,4 @@
-"""Why a request is not answered, before any protocol has put it into its own words."""
+"""Errors of a request, before a protocol formats them."""
 
 from enum import Enum, auto
 
@@ -6,27 +6,33 @@ from matchwork.errors import MatchworkError
 
 
 class Kind(Enum):
-    """What went wrong; every protocol has a status for each."""
+    """Why a request fails; every protocol maps each kind to an HTTP status."""
 
     SYNTAX = auto()  # the body is not JSON
-    INVALID = auto()  # it is, but not what it should be
-    EMPTY = auto()
-    TOO_MANY = auto()  # documents
+    INVALID = auto()  # a field has the wrong type or value
+    EMPTY = auto()  # nothing to rank
+    TOO_MANY = auto()  # documents or pairs
     TOO_LONG = auto()  # a text
     TOO_LARGE = auto()  # the body
-    NOT_JSON = auto()  # by its content type
+    NOT_JSON = auto()  # the content type
     NO_KEY = auto()
     NO_MODEL = auto()
     NO_PATH = auto()
     WRONG_METHOD = auto()
     OVERLOADED = auto()
-    LATE = auto()
-    CLOSING = auto()
+    TIMEOUT = auto()
+    SHUTTING_DOWN = auto()
     INTERNAL = auto()
 
 
 class Failure(MatchworkError):
-    """An answer that is an error; `retry_after` in seconds where trying again may help."""
+    """A request that gets an error response.
+
+    Args:
+        kind: Decides the HTTP status.
+        message: Text for the client.
+        retry_after: Seconds after which a retry may succeed.
+    """
 
     def __init__(self, kind: Kind, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)

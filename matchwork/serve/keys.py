@@ -12,33 +12,44 @@ _OPEN_FOLDERS = ("/health", "/static/")
 
 
 def read_keys(path: str | Path) -> tuple[str, ...]:
-    """One key a line; empty lines and those that begin with # are skipped."""
+    """Read one key per line; empty lines and lines that start with # are skipped.
+
+    Raises:
+        DataError: The file cannot be read.
+        ConfigError: It holds no key.
+    """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read the API keys: {error}", path=path) from error
     keys = tuple(line.strip() for line in lines if line.strip() and line.strip()[0] != "#")
     if not keys:
-        raise ConfigError(f"{path} holds no API key; write one a line, or leave --api-key-file out")
+        raise ConfigError(
+            f"{path} holds no API key; write one per line, or leave --api-key-file out"
+        )
     return keys
 
 
 def needs_key(path: str) -> bool:
-    """Everything but health, the page that asks for a key, and the description of the API."""
+    """Return whether a path is protected: all but health, the page and the API description."""
     return path not in _OPEN and not path.startswith(_OPEN_FOLDERS)
 
 
 class KeyRing:
-    """Knows digests only; every one is compared, so that time tells nothing about any key."""
+    """Accepted keys, as digests.
+
+    Each check compares all of them, so that its duration reveals nothing about any key.
+
+    Args:
+        keys: Accepted keys.
+    """
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._digests = [sha256(key.encode()).digest() for key in keys]
 
     def admits(self, authorization: bytes) -> bool:
-        """Whether the header is `Bearer KEY` with a known key; anything is where there is none."""
-        if not self._digests:
-            return True
+        """Return whether an Authorization header is `Bearer KEY` with an accepted key."""
         scheme, _, key = authorization.partition(b" ")
         digest = sha256(key.strip()).digest()
-        known = sum([compare_digest(digest, each) for each in self._digests])
-        return bool(known) and scheme.lower() == b"bearer"
+        matches = sum([compare_digest(digest, each) for each in self._digests])
+        return bool(matches) and scheme.lower() == b"bearer"

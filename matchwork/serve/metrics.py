@@ -1,6 +1,7 @@
-"""What Prometheus is told: latency, batches, queues, cut texts, errors."""
+"""Prometheus metrics: latency, batches, queues, truncation, statuses."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -12,76 +13,43 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
 class Metrics:
-    """Counters of one application; with several workers, of all of them through shared files."""
+    """Metrics of one application, or of all workers through shared files."""
 
     def __init__(self) -> None:
         registry = CollectorRegistry()
         self._registry = registry
-        self.requests = Counter(
-            "matchwork_requests",
-            "Answers by path and status.",
-            ["path", "status"],
-            registry=registry,
+
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"matchwork_{name}", about, labels, registry=registry)
+
+        def gauge(name: str, about: str, *labels: str) -> Gauge:
+            return Gauge(
+                f"matchwork_{name}", about, labels, registry=registry, multiprocess_mode="livesum"
+            )
+
+        def histogram(name: str, about: str, buckets: Sequence[float], label: str) -> Histogram:
+            return Histogram(
+                f"matchwork_{name}", about, [label], buckets=buckets, registry=registry
+            )
+
+        self.requests = counter("requests", "Responses by path and status.", "path", "status")
+        self.seconds = histogram(
+            "request_seconds", "Time from the first byte to the response.", _SECONDS, "path"
         )
-        self.seconds = Histogram(
-            "matchwork_request_seconds",
-            "From the first byte to the answer.",
-            ["path"],
-            buckets=_SECONDS,
-            registry=registry,
+        self.in_flight = gauge("requests_in_flight", "Requests being answered.")
+        self.abandoned = counter(
+            "requests_abandoned", "Clients that disconnected before the response."
         )
-        self.in_flight = Gauge(
-            "matchwork_requests_in_flight",
-            "Requests being answered.",
-            multiprocess_mode="livesum",
-            registry=registry,
-        )
-        self.abandoned = Counter(
-            "matchwork_requests_abandoned",
-            "Clients that left before the answer.",
-            registry=registry,
-        )
-        self.queue = Gauge(
-            "matchwork_queue_pairs",
-            "Pairs that wait for a matcher.",
-            ["model"],
-            multiprocess_mode="livesum",
-            registry=registry,
-        )
-        self.batch_pairs = Histogram(
-            "matchwork_batch_pairs",
-            "Pairs scored together.",
-            ["model"],
-            buckets=_SIZES,
-            registry=registry,
-        )
-        self.batch_requests = Histogram(
-            "matchwork_batch_requests",
-            "Requests answered together.",
-            ["model"],
-            buckets=_SIZES,
-            registry=registry,
-        )
-        self.batch_seconds = Histogram(
-            "matchwork_batch_seconds",
-            "Time in the matcher.",
-            ["model"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self.cut_texts = Counter(
-            "matchwork_cut_texts",
-            "Texts longer than a matcher reads.",
-            ["model"],
-            registry=registry,
-        )
-        self.cut_tokens = Counter(
-            "matchwork_cut_tokens", "Tokens that were cut off.", ["model"], registry=registry
-        )
-        forget_dead_workers()
+        self.queue = gauge("queue_pairs", "Pairs waiting for a model.", "model")
+        self.batch_pairs = histogram("batch_pairs", "Pairs of a batch.", _SIZES, "model")
+        self.batch_requests = histogram("batch_requests", "Requests of a batch.", _SIZES, "model")
+        self.batch_seconds = histogram("batch_seconds", "Time to score a batch.", _SECONDS, "model")
+        self.cut_texts = counter("cut_texts", "Texts longer than a model reads.", "model")
+        self.cut_tokens = counter("cut_tokens", "Tokens cut off.", "model")
+        _forget_dead_workers()
 
     def page(self) -> bytes:
-        """The text that Prometheus reads."""
+        """Return the metrics in Prometheus's text format."""
         registry = self._registry
         if FOLDER_VARIABLE in os.environ:
             registry = CollectorRegistry()
@@ -89,8 +57,8 @@ class Metrics:
         return generate_latest(registry)
 
 
-def forget_dead_workers() -> None:
-    """Gauges of a worker that was killed would count for ever."""
+def _forget_dead_workers() -> None:
+    """Delete the gauges of killed workers, which would count forever."""
     folder = os.environ.get(FOLDER_VARIABLE)
     for file in Path(folder).glob("gauge_live*_*.db") if folder else ():
         if not _is_alive(int(file.stem.rpartition("_")[2])):

@@ -1,7 +1,8 @@
-"""From what a command names to scorers: `FOLDER`, `NAME=FOLDER`, `bm25`, `minilm-maxsim`."""
+"""Open what `matchwork serve` names: FOLDER, NAME=FOLDER, bm25, minilm-maxsim."""
 
 import logging
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from matchwork.errors import ConfigError, DataError
@@ -9,57 +10,56 @@ from matchwork.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from matchwork.matcher.precision import Precision
     from matchwork.serve.served import Served
-    from matchwork.types import Scorer
 
 LOGGER = logging.getLogger("matchwork.serve")
 
 
 class Source(NamedTuple):
-    """What to open and the name that clients use for it."""
+    """A model to open: the name for clients, and what `matchwork.load` opens, or "bm25"."""
 
     name: str
-    place: str
+    model: str
 
 
 def parse_source(text: str) -> Source:
-    """`NAME=PLACE`, or a place that is named after its folder."""
-    name, equals, place = text.partition("=")
+    """Parse `NAME=MODEL` or `MODEL`; a folder without a name is named after itself."""
+    name, equals, model = text.partition("=")
     if equals and not Path(text).exists():
-        if not name or not place:
+        if not name or not model:
             raise ConfigError(f"a model to serve is FOLDER or NAME=FOLDER, got {text!r}")
-        return Source(name, place)
+        return Source(name, model)
     folder = Path(text)
     return Source(folder.resolve().name if folder.is_dir() else text, text)
 
 
 def open_source(source: Source, device: str = "auto", precision: "Precision" = "32") -> "Served":
-    """Load a scorer and try it once, so that what cannot work is known before any request."""
+    """Open a model and score a pair with it, so that what cannot work fails at the start.
+
+    Args:
+        source: The model and its name.
+        device: "auto", "cpu", "cuda", …
+        precision: "32", "bf16" or "int8". With int8, models other than transformers stay at 32.
+
+    Raises:
+        ConfigError: The model cannot score on this device with this precision.
+    """
+    from matchwork.matcher import Matcher, load
     from matchwork.rank.candidate_bm25 import CandidateBM25, is_bm25
     from matchwork.serve.served import Served
 
-    if is_bm25(source.place):
+    if is_bm25(source.model):
         return Served(source.name, CandidateBM25())
-    served = Served(source.name, _open_scorer(source, device, precision))
+    scorer = load(source.model, device=None if device == "auto" else device)
+    if isinstance(scorer, Matcher) and precision == "int8" and not scorer.is_transformer:
+        LOGGER.warning("model %r keeps its 32 bits: int8 is for transformers", source.name)
+    elif isinstance(scorer, Matcher) and precision != "32":
+        scorer.to("cpu" if device == "auto" and precision == "int8" else None, precision=precision)
+    served = Served(source.name, scorer)
     try:
-        served.score([[("a", "b")]], lambda: True)
+        served.score([[("a", "b")]], Event())
     except (RuntimeError, DataError) as error:
         raise ConfigError(
-            f"{source.place} cannot score on {device} with precision {precision}: {error}; "
+            f"{source.model} cannot score on {device} with precision {precision}: {error}; "
             "try --precision 32 or another device"
         ) from error
     return served
-
-
-def _open_scorer(source: Source, device: str, precision: "Precision") -> "Scorer":
-    from matchwork.matcher import Matcher, load
-
-    chosen = None if device == "auto" else device
-    if precision != "int8":
-        return load(source.place, device=chosen, precision=precision)
-    scorer = load(source.place, device=chosen or "cpu")
-    if isinstance(scorer, Matcher) and scorer.is_transformer:
-        return scorer.to(precision=precision)
-    if isinstance(scorer, Matcher):
-        # The option is for all that are served, and those beside it may well be transformers.
-        LOGGER.warning("model %r keeps its 32 bits: int8 is for transformers", source.name)
-    return scorer

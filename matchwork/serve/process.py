@@ -1,4 +1,4 @@
-"""Running the application: one process, or several that are replaced when they die."""
+"""Run the application in one process, or in several workers that are replaced when they die."""
 
 import logging
 import os
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from matchwork.matcher.precision import Precision
 
 _BACKLOG = 2048
-_KEEP_ALIVE = 75  # seconds; longer than most clients keep a connection, so that they close it
-_LAST_CALL = 1.0  # seconds that a connection without a request stays open when the service stops
-_GRACE = 5  # seconds beyond the deadline that a request may take when the service stops
-_PATIENCE = 60  # seconds without a sign of life before a worker is replaced
+# Seconds:
+_KEEP_ALIVE = 75  # of idle connections; longer than most clients', so that they close first
+_IDLE_AT_SHUTDOWN = 1.0  # that an idle connection stays open when the service stops
+_GRACE = 5  # beyond the deadline that a request may take when the service stops
+_UNRESPONSIVE = 60  # after which a worker that does not respond is replaced
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -47,7 +48,16 @@ LOGGING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What a worker needs to know to build the application by itself."""
+    """What a worker needs to build the application.
+
+    Args:
+        sources: Models to open.
+        settings: Limits of the service.
+        device: "auto", "cpu", "cuda", …
+        precision: "32", "bf16" or "int8".
+        workers: Number of processes.
+        collection: Corpus file for `/search`.
+    """
 
     sources: Sequence[Source]
     settings: Settings
@@ -57,7 +67,7 @@ class Plan:
     collection: Path | None = None
 
     def build(self) -> "FastAPI":
-        """Open the matchers and make the application."""
+        """Open the models and return the application."""
         from matchwork.data.collection import read_texts
         from matchwork.serve.app import create_app
 
@@ -66,10 +76,11 @@ class Plan:
         return create_app(opened, self.settings, texts)
 
     def build_in_worker(self) -> "FastAPI":
-        """The same; a worker that cannot start ends all, where others would be tried for ever.
+        """Build the application in a worker process.
 
-        When there is nobody left to replace workers, they finish what they have, and the port is
-        free for the next service.
+        A failure exits with uvicorn's status for failed starts, which stops the service instead
+        of starting workers forever. When the parent dies, the worker finishes its requests and
+        exits, which frees the port.
         """
         when_parent_ends(partial(os.kill, os.getpid(), signal.SIGTERM))
         share_cores(self.workers)
@@ -83,9 +94,16 @@ class Plan:
 def serve(
     plan: Plan, host: str, port: int, ready: Callable[[str], None] = lambda address: None
 ) -> None:
-    """Serve until a signal says stop; what was accepted by then is finished.
+    """Serve until SIGTERM or SIGINT, then finish accepted requests.
 
-    `ready` is told the address, which matters where `port` is 0: any that is free.
+    Args:
+        plan: What to serve.
+        host: Address to listen on.
+        port: Port; 0 takes any free one.
+        ready: Called with the URL once the port is open.
+
+    Raises:
+        ConfigError: Names clash, the port is taken, or a model cannot be opened.
     """
     if plan.workers < 1:
         raise ConfigError(f"workers must be at least 1, got {plan.workers}")
@@ -94,39 +112,40 @@ def serve(
         if names.count(name) > 1:
             raise ConfigError(f"two models are named {name!r}; name one with NAME=FOLDER")
     with _listen(host, port) as listening:
-        address = f"http://{_bracketed(host)}:{listening.getsockname()[1]}"
+        name = f"[{host}]" if ":" in host else host
+        address = f"http://{name}:{listening.getsockname()[1]}"
         run = _serve_alone if plan.workers == 1 else _serve_together
         run(plan, listening, partial(ready, address))
 
 
 class _Supervisor(Multiprocess):
-    """uvicorn's, but quick to notice a worker that dies while it is asked for a sign of life."""
+    """uvicorn's supervisor, but it notices at once that a worker died during a health check."""
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that died."""
+        """Replace dead workers."""
         for worker in self.processes:
-            worker.child_conn.close()  # our copy of the worker's end: its death is then an end
+            worker.child_conn.close()  # else our copy keeps the pipe of a dead worker open
         super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
-        """Stop the workers; new clients are refused at once, not when the last one has finished."""
+        """Stop the workers, and refuse new connections at once."""
         for listening in self.sockets:
             listening.close()
         super().terminate_all()
 
 
 class _Connection(HttpToolsProtocol):
-    """uvicorn's, but a request that is on its way when the service stops is answered, too."""
+    """uvicorn's connection, but requests in transit when the service stops are answered."""
 
     def shutdown(self) -> None:
-        """Close it once nothing is left to answer."""
-        self.loop.call_later(_LAST_CALL, super().shutdown)
+        """Close the connection after a moment."""
+        self.loop.call_later(_IDLE_AT_SHUTDOWN, super().shutdown)
 
 
 def _serve_alone(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
     config = _config(plan, plan.build())
     for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn stops in good order, then raises the signal again for whoever else listens.
+        # uvicorn shuts down gracefully, then raises the signal again.
         signal.signal(number, lambda *_: None)
     ready()
     uvicorn.Server(config).run(sockets=[listening])
@@ -134,13 +153,13 @@ def _serve_alone(plan: Plan, listening: socket.socket, ready: Callable[[], None]
 
 def _serve_together(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
     with tempfile.TemporaryDirectory(prefix="matchwork-metrics-") as folder:
-        os.environ[FOLDER_VARIABLE] = folder  # where workers count together
+        os.environ[FOLDER_VARIABLE] = folder  # shared by the workers
         config = _config(plan, plan.build_in_worker, factory=True, workers=plan.workers)
         supervisor = _Supervisor(config, sockets=[listening])
         ready()
         supervisor.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
-        raise ConfigError("a worker could not start; its own message is above")
+        raise ConfigError("a worker could not start; its error message is above")
 
 
 def _config(plan: Plan, app: Any, **more: Any) -> uvicorn.Config:
@@ -148,12 +167,12 @@ def _config(plan: Plan, app: Any, **more: Any) -> uvicorn.Config:
         app,
         http=_Connection,
         log_config=LOGGING,
-        access_log=False,  # addresses may hold texts; the guard writes lines without them
+        access_log=False,  # URLs may hold texts; the guard logs without them
         server_header=False,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=plan.settings.deadline_ms // 1000 + _GRACE,
-        timeout_worker_healthcheck=_PATIENCE,
+        timeout_worker_healthcheck=_UNRESPONSIVE,
         **more,
     )
 
@@ -168,7 +187,3 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
     listening.set_inheritable(True)
     return listening
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -1,9 +1,10 @@
-"""A scorer as the service uses it: many requests in one call, probabilities, cut texts."""
+"""A model of the service: scores and explains several requests in one call."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from threading import Event
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,91 +13,90 @@ from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
 from matchwork.matcher.pair_rows import Truncation
-from matchwork.rank import BM25
 from matchwork.rank.candidate_bm25 import CandidateBM25
-from matchwork.rank.relevance import relevance
+from matchwork.serve.batching import Requests
 from matchwork.serve.failures import Failure, Kind
 from matchwork.types import Scorer, Scores, TextPair
 
-Requests: TypeAlias = Sequence[Sequence[TextPair]]
-StillWanted: TypeAlias = Callable[[], bool]
-
 MAX_CELLS = 250_000
-"""Word pairs that an explanation may have: its tables are sent as JSON."""
+"""Word pairs of an explanation, whose tables are sent as JSON."""
 _WORD = re.compile(r"\w+")
 _Number = TypeVar("_Number", bound=np.generic)
 
 
-class Abandoned(Exception):
-    """Nobody waits for the answer any more."""
-
-
 @dataclass(frozen=True)
 class Scored:
-    """The answer to one request; tokens of its texts that were read, and how many were not."""
+    """The scores of one request, the number of tokens read, and what was cut off."""
 
     scores: Scores
     num_tokens: int
-    cut: Truncation
+    truncation: Truncation
 
 
 class Served:
-    """A scorer under the name that clients use; called from one thread only."""
+    """A scorer under the name that clients use; not thread-safe.
+
+    Args:
+        name: Name of the model in requests.
+        scorer: A matcher, BM25 or any other scorer.
+    """
 
     def __init__(self, name: str, scorer: Scorer) -> None:
         self.name = name
         self.scorer = scorer
         self.matcher = scorer if isinstance(scorer, Matcher) else None
 
-    def score(self, requests: Requests, wanted: StillWanted) -> list[Scored]:
-        """Every request's scores; those of a matcher are computed together."""
+    def score(self, requests: Requests, cancelled: Event) -> list[Scored]:
+        """Score the pairs of several requests together.
+
+        Args:
+            requests: The pairs of each request.
+            cancelled: When set, a matcher stops after the current batch.
+
+        Raises:
+            DataError: A score is not finite.
+        """
         if self.matcher is not None:
-            return self._match(self.matcher, requests, wanted)
-        if isinstance(self.scorer, CandidateBM25):  # whose scores depend on what comes together
-            found = [self.scorer.score(pairs) for pairs in requests]
+            return self._score_by_matcher(self.matcher, requests, cancelled)
+        if isinstance(self.scorer, CandidateBM25):  # its scores depend on the other documents
+            scores = [self.scorer.score(pairs) for pairs in requests]
         else:
-            found = _split(self.scorer.score(_joined(requests)), requests)
+            scores = _split(self.scorer.score(_joined(requests)), requests)
         return [
-            Scored(_finite(scores), _num_words(pairs), Truncation())
-            for scores, pairs in zip(found, requests, strict=True)
+            Scored(_finite(values), _num_words(pairs), Truncation())
+            for values, pairs in zip(scores, requests, strict=True)
         ]
 
     def require_explainer(self) -> Matcher:
-        """The matcher that gives explanations; scorers of other kinds are refused."""
+        """Return the matcher, which alone gives explanations; refuse other scorers."""
         if self.matcher is None:
             raise Failure(Kind.INVALID, f"model {self.name!r} gives no explanations")
         return self.matcher
 
-    def explain(self, requests: Requests, wanted: StillWanted) -> list[list[Explanation]]:
-        """An explanation of every pair."""
-        matcher, found = self.require_explainer(), []
+    def explain(self, requests: Requests, cancelled: Event) -> list[list[Explanation]]:
+        """Explain every pair; stop after the current one when cancelled."""
+        matcher = self.require_explainer()
+        explanations: list[list[Explanation]] = []
         for pairs in requests:
-            made = []
+            explanations.append([])
             for query, document in pairs:
-                if not wanted():
-                    raise Abandoned
-                self._check_size(matcher, query, document)
-                made.append(explain(matcher, query, document))
-            found.append(made)
-        return found
-
-    def probability(self, scores: Scores) -> Scores:
-        """Scores between 0 and 1, in the same order; see `matchwork.rank.relevance`."""
-        calibration = self.matcher.calibration if self.matcher else None
-        counts_words = isinstance(self.scorer, BM25 | CandidateBM25)
-        return relevance(scores, calibration, never_negative=counts_words)
+                if cancelled.is_set():
+                    return explanations
+                _check_size(matcher, query, document)
+                explanations[-1].append(explain(matcher, query, document))
+        return explanations
 
     def shorten(self, texts: Sequence[str], num_tokens: int) -> list[str]:
-        """Each text up to the end of its first tokens."""
-        return [text[: max(self._ends(text)[:num_tokens], default=0)] for text in texts]
+        """Cut each text after its first `num_tokens` tokens."""
+        return [text[: max(self._token_ends(text)[:num_tokens], default=0)] for text in texts]
 
-    def _ends(self, text: str) -> list[int]:
+    def _token_ends(self, text: str) -> list[int]:
         if self.matcher is None:
             return [word.end() for word in _WORD.finditer(text)]
         return [token.end for token in self.matcher.tokenizer.tokens(text)]
 
-    def about(self) -> dict[str, Any]:
-        """What clients may know of it."""
+    def describe(self) -> dict[str, Any]:
+        """Return the model's entry in `GET /models`."""
         matcher = self.matcher
         return {
             "name": self.name,
@@ -107,25 +107,26 @@ class Served:
             "max_document_tokens": matcher and matcher.max_document_length,
         }
 
-    def _match(self, matcher: Matcher, requests: Requests, wanted: StillWanted) -> list[Scored]:
-        def stop_if_abandoned(_: int) -> None:
-            if not wanted():
-                raise Abandoned
-
+    def _score_by_matcher(
+        self, matcher: Matcher, requests: Requests, cancelled: Event
+    ) -> list[Scored]:
         rows = matcher.rows(_joined(requests))
-        scores = _finite(matcher.score_rows(rows, stop_if_abandoned))
+        scores = matcher.score_rows(rows, cancelled=cancelled)
+        if cancelled.is_set():
+            return []
+        parts = [(rows.take(part), scores[part]) for part in _split(np.arange(len(rows)), requests)]
         return [
-            Scored(scores[part], rows.take(part).num_tokens, rows.take(part).truncation)
-            for part in _split(np.arange(len(rows)), requests)
+            Scored(_finite(values), pairs.num_tokens, pairs.truncation) for pairs, values in parts
         ]
 
-    def _check_size(self, matcher: Matcher, query: str, document: str) -> None:
-        rows, columns = map(len, matcher.tokens(query, document))
-        if rows * columns > MAX_CELLS:
-            raise Failure(
-                Kind.TOO_LONG,
-                f"{rows} by {columns} words are too many to explain; at most {MAX_CELLS} pairs",
-            )
+
+def _check_size(matcher: Matcher, query: str, document: str) -> None:
+    rows, columns = map(len, matcher.tokens(query, document))
+    if rows * columns > MAX_CELLS:
+        raise Failure(
+            Kind.TOO_LONG,
+            f"{rows} by {columns} words are too many to explain; at most {MAX_CELLS} pairs",
+        )
 
 
 def _joined(requests: Requests) -> list[TextPair]:

@@ -1,53 +1,99 @@
-"""What every protocol asks for, whatever its words: a ranking, scores, reasons."""
+"""What every protocol needs: checked requests, queues, scores, rankings, explanations, search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Event
 from typing import NamedTuple
 
+from matchwork.errors import ConfigError
 from matchwork.explain import Explanation
-from matchwork.matcher.pair_rows import Truncation
-from matchwork.ordering import order
+from matchwork.rank import BM25
+from matchwork.rank.ranking import ranking
+from matchwork.rank.relevance import relevance
 from matchwork.registry import did_you_mean
-from matchwork.serve.batching import Batcher
-from matchwork.serve.collection import Collection, Hit
+from matchwork.serve.batching import Batcher, Requests
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.metrics import Metrics
 from matchwork.serve.served import Scored, Served
 from matchwork.serve.settings import Settings
-from matchwork.types import Scores, TextPair
+from matchwork.types import Ranked, Scores, TextPair
 
-_SEARCH = "/search"  # the queue's name; a model is named after a folder, which has no slash
+_SEARCH = "/search"  # name of the queue; models are named after folders, hence without a slash
+_MAX_SHOWN = 80  # characters of a client's own words in an error
+
+
+class Hit(NamedTuple):
+    """A document of the collection and its BM25 score."""
+
+    id: str
+    text: str
+    score: float
+
+
+class Collection:
+    """Texts that `/search` finds candidates in with BM25.
+
+    Args:
+        documents: Texts by id.
+        settings: Limits on the length of a text and on the number of hits.
+
+    Raises:
+        ConfigError: A text is longer than a request may send.
+    """
+
+    def __init__(self, documents: Mapping[str, str], settings: Settings) -> None:
+        for id, text in documents.items():
+            if len(text) > settings.max_chars:
+                raise ConfigError(
+                    f"document {id!r} of the collection has {len(text)} characters; at most "
+                    f"{settings.max_chars}: cut it, or raise --max-chars"
+                )
+        self._index = BM25.fit(documents)
+        self._max_hits = settings.max_documents
+
+    def __len__(self) -> int:
+        return len(self._index.documents)
+
+    def search(self, requests: Requests, cancelled: Event) -> list[list[Hit]]:
+        """Return the best documents for the query of each request."""
+        queries = [query for ((query, _),) in requests]
+        return [
+            [Hit(id, self._index.documents[id], score) for id, score in scores.items()]
+            for scores in self._index.search(queries, self._max_hits)
+        ]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Scores and probabilities of one request, in its order; how much was read, and not read."""
+class Answer(Scored):
+    """The scores of one request, and their relevance (0 to 1)."""
 
-    scores: Scores
-    probabilities: Scores
-    num_tokens: int
-    cut: Truncation
+    relevance: Scores
 
-
-class Line(NamedTuple):
-    """One row of a ranking; `place` is the document's in the request, from 0."""
-
-    place: int
-    score: float
-    probability: float
+    @property
+    def headers(self) -> dict[str, str]:
+        """Response headers that say how much text was cut off."""
+        cut = self.truncation
+        return {"X-Matchwork-Truncated": f"texts={cut.texts}, tokens={cut.tokens}"}
 
 
 class Service:
-    """The served scorers, each behind its queue; the first is the one a request gets unnamed."""
+    """The models, each with its own queue.
+
+    Args:
+        models: Models by name; the first one answers requests that name none.
+        settings: Limits and threshold.
+        metrics: Counters.
+        collection: Texts for `/search`.
+    """
 
     def __init__(
         self,
-        scorers: Mapping[str, Served],
+        models: Mapping[str, Served],
         settings: Settings,
         metrics: Metrics,
         collection: Collection | None = None,
     ) -> None:
-        self.scorers = dict(scorers)
+        self.models = dict(models)
         self.settings = settings
         self.metrics = metrics
         self.collection = collection
@@ -55,11 +101,11 @@ class Service:
 
     def start(self) -> None:
         """Open the queues."""
-        names = (*self.scorers, *([_SEARCH] if self.collection else []))
+        names = (*self.models, *([_SEARCH] if self.collection else []))
         self._batchers = {name: Batcher(name, self.settings, self.metrics) for name in names}
 
     def close(self) -> None:
-        """Finish what was accepted."""
+        """Finish accepted requests and close the queues."""
         for batcher in self._batchers.values():
             batcher.close()
 
@@ -70,41 +116,47 @@ class Service:
         return bool(queues) and all(queue.is_ready for queue in queues)
 
     def find(self, name: str | None) -> Served:
-        """A scorer by the name that clients use."""
+        """Return a model by name, or the first one.
+
+        Raises:
+            Failure: No model has this name.
+        """
         if name is None:
-            return next(iter(self.scorers.values()))
-        if name not in self.scorers:
-            hint = did_you_mean(name, self.scorers)
-            raise Failure(Kind.NO_MODEL, f"no model named {shown(name)}; {hint}")
-        return self.scorers[name]
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            shown = repr(name if len(name) <= _MAX_SHOWN else name[:_MAX_SHOWN] + "…")
+            hint = did_you_mean(name, self.models)
+            raise Failure(Kind.NO_MODEL, f"no model named {shown}; {hint}")
+        return self.models[name]
 
     def check(self, query: str, documents: Sequence[str], noun: str = "document") -> None:
-        """Refuse what is empty or beyond the limits; `noun` is the protocol's for a document."""
+        """Refuse empty, too many or too long texts.
+
+        Args:
+            query: Text of the query.
+            documents: Texts to rank.
+            noun: The protocol's word for a document, for errors.
+
+        Raises:
+            Failure: A text is beyond the limits.
+        """
         self.check_query(query)
-        self.check_number(len(documents), f"{noun}s")
-        for place, document in enumerate(documents):
-            self.check_length(document, f"{noun} {place}")
+        self._check_number(len(documents), f"{noun}s")
+        for index, document in enumerate(documents):
+            self.check_length(document, f"{noun} {index}")
 
     def check_pairs(self, pairs: Sequence[TextPair]) -> None:
-        """The same for pairs of texts."""
-        self.check_number(len(pairs), "pairs")
-        for place, (query, document) in enumerate(pairs):
-            self.check_query(query, f"query of pair {place}")
-            self.check_length(document, f"document of pair {place}")
+        """Refuse empty, too many or too long pairs."""
+        self._check_number(len(pairs), "pairs")
+        for index, (query, document) in enumerate(pairs):
+            self.check_query(query, f"query of pair {index}")
+            self.check_length(document, f"document of pair {index}")
 
     def check_query(self, query: str, name: str = "query") -> None:
-        """Refuse one that is empty or too long."""
+        """Refuse an empty or too long query."""
         if not query:
             raise Failure(Kind.EMPTY, f"{name} must not be empty")
         self.check_length(query, name)
-
-    def check_number(self, number: int, names: str) -> None:
-        """Refuse none, and too many."""
-        if not number:
-            raise Failure(Kind.EMPTY, f"{names} must not be empty: give at least one")
-        limit = self.settings.max_documents
-        if number > limit:
-            raise Failure(Kind.TOO_MANY, f"{number} {names} are too many; at most {limit}")
 
     def check_length(self, text: str, name: str) -> None:
         """Refuse a text that is too long."""
@@ -112,45 +164,64 @@ class Service:
         if len(text) > limit:
             raise Failure(Kind.TOO_LONG, f"{name} has {len(text)} characters; at most {limit}")
 
+    def _check_number(self, number: int, names: str) -> None:
+        if not number:
+            raise Failure(Kind.EMPTY, f"{names} must not be empty: give at least one")
+        limit = self.settings.max_documents
+        if number > limit:
+            raise Failure(Kind.TOO_MANY, f"{number} {names} are too many; at most {limit}")
+
     async def score(self, served: Served, pairs: Sequence[TextPair]) -> Answer:
-        """Scores of pairs that have been checked."""
+        """Score pairs that have been checked."""
         scored: Scored = await self._batchers[served.name].run(served.score, pairs)
-        self.metrics.cut_texts.labels(served.name).inc(scored.cut.texts)
-        self.metrics.cut_tokens.labels(served.name).inc(scored.cut.tokens)
-        likely = served.probability(scored.scores)
-        return Answer(scored.scores, likely, scored.num_tokens, scored.cut)
+        cut = scored.truncation
+        self.metrics.cut_texts.labels(served.name).inc(cut.texts)
+        self.metrics.cut_tokens.labels(served.name).inc(cut.tokens)
+        relevances = relevance(served.scorer, scored.scores)
+        return Answer(scored.scores, scored.num_tokens, cut, relevances)
 
-    async def rank(
-        self, served: Served, query: str, documents: Sequence[str]
-    ) -> tuple[list[Line], Answer]:
-        """All documents, best first."""
+    async def rerank(
+        self,
+        served: Served,
+        query: str,
+        documents: Sequence[str],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> tuple[list[Ranked], Answer]:
+        """Rank documents that have been checked.
+
+        Args:
+            served: The model.
+            query: Text of the query.
+            documents: Texts to rank.
+            top_k: Number of documents to return; all by default.
+            threshold: Lowest relevance to return; by default that of the service.
+
+        Returns:
+            The ranking, best first, and the scores of all documents.
+        """
         answer = await self.score(served, [(query, document) for document in documents])
-        lines = [
-            Line(index, float(answer.scores[index]), float(answer.probabilities[index]))
-            for index in order(answer.scores).tolist()
-        ]
-        return lines, answer
-
-    def keep(self, lines: Sequence[Line], top_n: int | None) -> list[Line]:
-        """The best of a ranking, without those below the threshold."""
-        kept = [line for line in lines if line.probability >= self.settings.threshold]
-        return kept[:top_n]
+        if threshold is None:
+            threshold = self.settings.threshold
+        hits = ranking(documents, answer.scores, answer.relevance, top_k=top_k, threshold=threshold)
+        return hits, answer
 
     async def explain(self, served: Served, pairs: Sequence[TextPair]) -> list[Explanation]:
-        """Why these pairs got their scores."""
-        found: list[Explanation] = await self._batchers[served.name].run(served.explain, pairs)
-        return found
+        """Explain the scores of pairs that have been checked."""
+        explanations: list[Explanation]
+        explanations = await self._batchers[served.name].run(served.explain, pairs)
+        return explanations
 
     async def search(self, query: str) -> list[Hit]:
-        """The documents of the collection that BM25 finds, best first."""
+        """Return the documents of the collection that BM25 finds, best first.
+
+        Raises:
+            Failure: There is no collection.
+        """
         if self.collection is None:
             raise Failure(
                 Kind.NO_PATH, "no collection is loaded; start the service with --collection FILE"
             )
-        found: list[Hit] = await self._batchers[_SEARCH].run(self.collection.search, [(query, "")])
-        return found
-
-
-def shown(text: str, limit: int = 80) -> str:
-    """A client's own word in an answer, at a bearable length."""
-    return repr(text if len(text) <= limit else text[:limit] + "…")
+        hits: list[Hit] = await self._batchers[_SEARCH].run(self.collection.search, [(query, "")])
+        return hits

@@ -1,4 +1,4 @@
-"""What an operator can decide about the service."""
+"""Settings of the service."""
 
 from dataclasses import dataclass, field, fields
 
@@ -7,10 +7,19 @@ from matchwork.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Limits of one request, of the queue and of a batch; `api_keys` empty: open to everyone.
+    """Limits of requests, queues and batches.
 
-    `max_queue` counts pairs that wait for each matcher, `max_chars` code points of one text.
-    Documents less probable than `threshold` are left out of rankings.
+    Args:
+        max_batch: Pairs scored together.
+        max_wait_ms: Longest wait for more requests before a batch runs.
+        max_queue: Pairs waiting for one model.
+        max_documents: Documents or pairs of one request.
+        max_chars: Code points of one text.
+        max_body_bytes: Size of a request body.
+        deadline_ms: Longest time to answer a request.
+        threshold: Lowest probability of a document in a ranking.
+        api_keys: Accepted keys; empty: no key is needed.
+        log_text: Whether to log request bodies.
     """
 
     max_batch: int = 256

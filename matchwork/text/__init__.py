@@ -1,7 +1,7 @@
-"""TEXT -> TOKENS: tokenizers, vocabulary, corpus statistics and masked batches."""
+"""TEXT -> TOKENS: tokenizers, vocabulary, idf and masked batches."""
 
 from matchwork.text.batch import PairBatch, Sequences, TokenTable, batches_by_length
-from matchwork.text.statistics import CorpusStatistics
+from matchwork.text.statistics import inverse_document_frequency
 from matchwork.text.subwords import SubwordTokenizer, SubwordTokenizerConfig
 from matchwork.text.tokenizer import (
     TOKENIZERS,
@@ -16,7 +16,6 @@ __all__ = [
     "PAD",
     "TOKENIZERS",
     "UNKNOWN",
-    "CorpusStatistics",
     "PairBatch",
     "Sequences",
     "SubwordTokenizer",
@@ -29,5 +28,6 @@ __all__ = [
     "WordTokenizer",
     "WordTokenizerConfig",
     "batches_by_length",
+    "inverse_document_frequency",
     "word_hash",
 ]

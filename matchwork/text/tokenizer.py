@@ -80,6 +80,10 @@ class WordTokenizerConfig:
     stem: str | None = None
     bigrams: bool = False
 
+    def __post_init__(self) -> None:
+        if self.punctuation not in ("drop", "keep"):
+            raise ConfigError(f'punctuation must be "drop" or "keep", got {self.punctuation!r}')
+
 
 @TOKENIZERS.register("word")
 class WordTokenizer:

@@ -41,7 +41,7 @@ def test_candidates_too_long_for_a_link(at_home, visit, server):
     at_home.page.get_by_role("button", name="Copy link").click()
     expect(at_home.page.locator("#share-note")).to_contain_text("too long for a link")
     other = visit(server, at_home.page.evaluate("location.hash"))
-    expect(other.page.locator("#status")).to_contain_text("The link held no candidates")
+    expect(other.page.locator("#status")).to_contain_text("The link contains no candidates")
     expect(other.page.get_by_label("Query")).to_have_value(QUERY)
 
 

@@ -61,7 +61,7 @@ def test_the_path_over_the_matrix(opened, folders):
 def test_phrases_parts_and_weights(opened):
     dialog = opened("hcan")
     expect(dialog.get_by_text("What each part adds to the score")).to_be_visible()
-    expect(dialog.get_by_text("Which phrases were found")).to_be_visible()
+    expect(dialog.get_by_text("Matching phrases")).to_be_visible()
     expect(dialog.locator(".phrases").first.locator("li")).to_have_count(len(QUERY.split()))
     expect(dialog.get_by_text("Weight of each query phrase at level 0")).to_be_visible()
 

@@ -123,7 +123,7 @@ BROKEN_FILES = {
     "other.tsv": ("a\tb\n1\t2\n", "has no column of candidates; its first line is a, b"),
     "cut.jsonl": ('{"text": "a"}\n{"text": ', "is no JSON in line 2"),
     "numbers.jsonl": ("7\n", "has no text in line 1"),
-    "empty.txt": ("\n", "holds no text"),
+    "empty.txt": ("\n", "contains no text"),
     "picture.txt": ("PNG\0", "is not a text in UTF-8"),
 }
 

@@ -15,7 +15,7 @@ def keyed(visit, slow):
     """The page of the slow server, its key entered."""
     made = visit(slow)
     made.refusals_expected = True
-    expect(made.page.get_by_role("alert")).to_contain_text("This server wants an API key.")
+    expect(made.page.get_by_role("alert")).to_contain_text("The server needs an API key.")
     made.page.get_by_label("API key").fill("a-key")
     made.page.get_by_label("API key").blur()
     made.page.locator("#first option").first.wait_for(state="attached")
@@ -33,7 +33,7 @@ def test_a_key_is_asked_for_and_kept_in_this_tab_only(keyed):
     assert keyed.ranked() == ["longer", "a"]  # from the address, with the key of before
     page.get_by_label("API key").fill("wrong")
     page.get_by_label("API key").blur()
-    expect(page.get_by_role("alert")).to_contain_text("This server does not know your key.")
+    expect(page.get_by_role("alert")).to_contain_text("The server does not accept this key.")
 
 
 def test_overload_says_when_to_try_again(keyed, slow):

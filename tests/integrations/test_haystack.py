@@ -62,5 +62,5 @@ def test_in_a_pipeline_that_went_through_a_file(folder, expected):
 
 
 def test_a_matcher_itself_is_not_written(matcher):
-    with pytest.raises(ConfigError, match="cannot hold the matcher 'bag' itself; save it"):
+    with pytest.raises(ConfigError, match="cannot hold the scorer 'bag' itself; save it"):
         MatchworkRanker(matcher).to_dict()

@@ -12,43 +12,45 @@ from rerank_texts import QUERY, TEXTS
 
 from matchwork.errors import ConfigError, MatchworkError, MissingExtraError
 from matchwork.integrations.reranking import Reranker
-from matchwork.rank import Calibration
-from matchwork.rank.ranking import check_limits
+from matchwork.rank import BM25, Calibration
 from matchwork.rank.relevance import relevance
 
 
 def test_best_first_with_their_places(matcher, expected):
-    hits = Reranker(matcher).rerank(QUERY, TEXTS)
+    hits = Reranker(matcher).rerank(QUERY, TEXTS, None, 0)
     assert [TEXTS[hit.index] for hit in hits] == [text for text, _ in expected]
     np.testing.assert_allclose([h.probability for h in hits], [value for _, value in expected])
 
 
 def test_a_folder_gives_what_the_matcher_gives(matcher, folder):
     for model in (folder, str(folder)):
-        assert Reranker(model).rerank(QUERY, TEXTS) == Reranker(matcher).rerank(QUERY, TEXTS)
+        assert Reranker(model).rerank(QUERY, TEXTS, None, 0) == Reranker(matcher).rerank(
+            QUERY, TEXTS, None, 0
+        )
 
 
 def test_limits(matcher, expected):
     reranker = Reranker(matcher)
     second = expected[1][1]
-    assert len(reranker.rerank(QUERY, TEXTS, top_k=3)) == 3
-    assert len(reranker.rerank(QUERY, TEXTS, threshold=second)) == 2
-    assert len(reranker.rerank(QUERY, TEXTS, top_k=1, threshold=second)) == 1
-    assert reranker.rerank(QUERY, []) == []
+    assert len(reranker.rerank(QUERY, TEXTS, 3, 0)) == 3
+    assert len(reranker.rerank(QUERY, TEXTS, None, second)) == 2
+    assert len(reranker.rerank(QUERY, TEXTS, 1, second)) == 1
+    assert reranker.rerank(QUERY, [], None, 0.5) == []
 
 
 def test_scores_that_a_calibration_holds_for_equal_keep_their_order(matcher, expected):
     matcher.calibration = Calibration(slope=1e-3, intercept=60.0)  # everything is certain
-    hits = Reranker(matcher).rerank(QUERY, TEXTS)
+    hits = Reranker(matcher).rerank(QUERY, TEXTS, None, 0)
     assert {hit.probability for hit in hits} == {1.0}
     assert [TEXTS[hit.index] for hit in hits] == [text for text, _ in expected]
 
 
-def test_without_calibration_large_scores_stay_apart():
+def test_without_calibration_large_scores_stay_apart(matcher):
+    matcher.calibration = None
     scores = np.array([-1e6, -1.0, 0.0, 1.0, 1e6, 2e6])
-    found = relevance(scores)
-    assert (np.diff(found) > 0).all() and found[2] == 0.5
-    counts = relevance(scores[2:], never_negative=True)
+    values = relevance(matcher, scores)
+    assert (np.diff(values) > 0).all() and values[2] == 0.5
+    counts = relevance(BM25.fit(["a"]), scores[2:])
     assert (np.diff(counts) > 0).all() and counts[0] == 0 and counts[-1] < 1
 
 
@@ -60,9 +62,19 @@ def test_without_calibration_large_scores_stay_apart():
         (None, -0.1, r"between 0 and 1, got -0\.1"),
     ],
 )
-def test_limits_that_cannot_be_meant(top_k, threshold, message):
+def test_limits_out_of_range(matcher, top_k, threshold, message):
     with pytest.raises(ConfigError, match=message):
-        check_limits(top_k, threshold)
+        Reranker(matcher).rerank(QUERY, TEXTS, top_k, threshold)
+
+
+def test_a_scorer_that_is_no_matcher(tmp_path):
+    index = BM25.fit(TEXTS)
+    index.save(tmp_path / "index")
+    opened = Reranker(tmp_path / "index")
+    hits = opened.rerank(QUERY, TEXTS, None, 0)
+    assert [hit.score for hit in hits] == [hit.score for hit in index.rerank(QUERY, TEXTS)]
+    with pytest.raises(ConfigError, match="BM25 gives no explanations"):
+        opened.explain(QUERY, TEXTS[0])
 
 
 def test_what_is_not_a_matcher_is_refused(tmp_path):
@@ -83,7 +95,7 @@ def test_threads_wait_for_each_other(matcher, monkeypatch):
     monkeypatch.setattr(matcher, "score", score_alone)
     reranker = Reranker(matcher)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: reranker.rerank(QUERY, TEXTS), range(12)))
+        found = list(pool.map(lambda _: reranker.rerank(QUERY, TEXTS, None, 0), range(12)))
     assert found == [found[0]] * 12
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from matchwork.rank import rerank
+from matchwork.rank.ranking import rerank
 from matchwork.serve import Settings, create_app, serve
 from matchwork.serve.process import Plan
 from matchwork.types import Document, Ranked, Scores, TextPair

@@ -1,4 +1,4 @@
-"""The queue by itself: who is scored with whom, who is refused, who is dropped."""
+"""The queue by itself: batching, refusals, cancellation."""
 
 import asyncio
 import threading
@@ -15,14 +15,14 @@ from matchwork.serve.settings import Settings
 
 
 class Work:
-    """Remembers its batches; waits where it is told to."""
+    """Records its batches; waits while `go` is cleared."""
 
     def __init__(self):
         self.batches = []
         self.go = threading.Event()
         self.go.set()
 
-    def __call__(self, requests, wanted):
+    def __call__(self, requests, cancelled):
         self.batches.append([len(pairs) for pairs in requests])
         assert self.go.wait(10)
         if any(("q", "bad") in pairs for pairs in requests):
@@ -162,23 +162,32 @@ def test_work_of_those_who_left_is_dropped():
     assert found == [["held"], ["stays"]] and work.batches == [[1], [1]]
 
 
-def test_running_work_learns_that_nobody_waits():
+def test_running_work_is_cancelled_once_nobody_waits():
     seen = []
 
-    def patient(requests, wanted):
-        end = time.monotonic() + 5
-        while wanted() and time.monotonic() < end:
-            time.sleep(0.001)
-        seen.append(wanted())
-        return [None]
+    def patient(requests, cancelled):
+        seen.append(len(requests))
+        seen.append(cancelled.wait(0.2 if len(requests) == 1 else 5))
+        return [None] * len(requests)
 
     async def scenario(batcher, work):
-        task = asyncio.ensure_future(batcher.run(patient, pairs("a")))
+        first = await hold(batcher, work)
+        tasks = [asyncio.ensure_future(batcher.run(patient, pairs(each))) for each in "ab"]
+        await asyncio.sleep(0.01)
+        work.go.set()
+        await first
+        while not seen:
+            await asyncio.sleep(0.001)
+        tasks[0].cancel()
         await asyncio.sleep(0.05)
-        task.cancel()
+        assert seen == [2]  # somebody still waits
+        tasks[1].cancel()
+        await asyncio.sleep(0.05)
+        assert seen == [2, True]
+        await batcher.run(patient, pairs("c"))  # the next batch is not cancelled
 
     batched(scenario)
-    assert seen == [False]
+    assert seen == [2, True, 1, False]
 
 
 def test_the_fault_of_one_is_not_that_of_its_neighbours():

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+from threading import Event
 
 import pytest
 from server_process import PROGRAM
@@ -88,7 +89,7 @@ def test_both_kinds_of_bm25(tmp_path):
     opened = open_source(Source("x", str(tmp_path / "index")))
     assert isinstance(opened.scorer, BM25)
     pairs = [("fox", "a fox"), ("whale", "fox")]
-    (scored,) = opened.score([pairs], lambda: True)
+    (scored,) = opened.score([pairs], Event())
     assert scored.scores.tolist() == index.score(pairs).tolist()
     assert isinstance(open_source(Source("x", "BM25")).scorer, CandidateBM25)
 
@@ -104,7 +105,7 @@ def test_precision_and_device(folders):
     source = Source("bag", str(folders["bag"]))
     full, half = (open_source(source, "cpu", each) for each in ("32", "bf16"))
     pairs = [("a red fox", "the fox is red"), ("a red fox", "a whale")]
-    exact, rough = (each.score([pairs], lambda: True)[0].scores for each in (full, half))
+    exact, rough = (each.score([pairs], Event())[0].scores for each in (full, half))
     assert rough == pytest.approx(exact, rel=0.05)
     with pytest.raises(ConfigError, match="no device 'warp'"):
         open_source(source, "warp")

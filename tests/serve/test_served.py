@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from threading import Event
 
 import httpx
 import numpy as np
@@ -14,13 +15,11 @@ from matchwork.matcher import Matcher
 from matchwork.matcher.pair_rows import Truncation
 from matchwork.rank import BM25, Calibration
 from matchwork.rank.candidate_bm25 import CandidateBM25
+from matchwork.rank.relevance import relevance
 from matchwork.serve import Settings, create_app
 from matchwork.serve.keys import KeyRing, needs_key, read_keys
-from matchwork.serve.served import Abandoned, Served
-
-
-def always() -> bool:
-    return True
+from matchwork.serve.protocols import PROTOCOLS
+from matchwork.serve.served import Served
 
 
 def ask(app, path, body, **headers):
@@ -40,12 +39,12 @@ def ask(app, path, body, **headers):
 def test_merged_requests_score_as_alone(matcher):
     served = Served("bag", matcher)
     requests = [[("red fox", "a fox")], [("whale", "fox " * 40), ("fox", "fox")], [("a", "")]]
-    together = served.score(requests, always)
+    together = served.score(requests, Event())
     for pairs, merged in zip(requests, together, strict=True):
-        (alone,) = served.score([pairs], always)
+        (alone,) = served.score([pairs], Event())
         np.testing.assert_allclose(merged.scores, alone.scores, rtol=1e-6)
-        assert merged.cut == alone.cut and merged.num_tokens == alone.num_tokens
-    assert [merged.cut for merged in together] == [
+        assert merged.truncation == alone.truncation and merged.num_tokens == alone.num_tokens
+    assert [merged.truncation for merged in together] == [
         Truncation(),
         Truncation(1, 10),
         Truncation(),
@@ -55,36 +54,37 @@ def test_merged_requests_score_as_alone(matcher):
 def test_cuts_of_pairs_that_share_room(tiny_matcher):
     matcher = tiny_matcher("cross-encoder")
     served, pairs = Served("cross", matcher), [("who " * 40, "wrote " * 40), ("who", "wrote")]
-    (scored,) = served.score([pairs], always)
-    assert scored.cut.tokens > 0
-    assert [each.cut for each in served.score([pairs, pairs], always)] == [scored.cut] * 2
+    (scored,) = served.score([pairs], Event())
+    assert scored.truncation.tokens > 0
+    assert [each.truncation for each in served.score([pairs, pairs], Event())] == [
+        scored.truncation
+    ] * 2
 
 
-def test_abandoned_work_stops(matcher):
-    with pytest.raises(Abandoned):
-        Served("bag", matcher).score([[("a", "b")]], lambda: False)
-    with pytest.raises(Abandoned):
-        Served("bag", matcher).explain([[("a", "b")]], lambda: False)
+def test_cancelled_work_stops(matcher):
+    cancelled = Event()
+    cancelled.set()
+    assert Served("bag", matcher).score([[("a", "b")]], cancelled) == []
+    assert Served("bag", matcher).explain([[("a", "b")]], cancelled) == [[]]
 
 
 def test_candidates_of_one_request_do_not_touch_another():
     served = Served("bm25", CandidateBM25())
     first, second = [("fox", "a fox"), ("fox", "b")], [("fox", "fox fox"), ("fox", "fox c")]
-    together = served.score([first, second], always)
+    together = served.score([first, second], Event())
     for pairs, merged in zip((first, second), together, strict=True):
         assert merged.scores.tolist() == BM25.fit([d for _, d in pairs]).score(pairs).tolist()
     assert served.scorer.rerank("fox", ["b", "a fox"])[0].document.text == "a fox"
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20))
-def test_probabilities_keep_the_order(values):
+def test_relevance_keeps_the_order(values):
     scores = np.sort(np.array(values))
     for scorer in (BM25.fit(["a"]), _Plain()):
         given_scores = np.abs(scores) if isinstance(scorer, BM25) else scores
-        made = Served("x", scorer).probability(np.sort(given_scores))
-        assert (np.diff(made) >= 0).all() and (made >= 0).all() and (made <= 1).all()
-    apart = Served("x", _Plain()).probability(np.array([40.0, 50.0, 1e5]))
-    assert (np.diff(apart) > 0).all()
+        values = relevance(scorer, np.sort(given_scores))
+        assert (np.diff(values) >= 0).all() and (values >= 0).all() and (values <= 1).all()
+    assert (np.diff(relevance(_Plain(), np.array([40.0, 50.0, 1e5]))) > 0).all()
 
 
 class _Plain:
@@ -97,17 +97,18 @@ class _Plain:
         raise AssertionError("the service orders scores by itself")
 
 
-def test_calibration_is_used(matcher, tokenizer, tiny_matcher):
+def test_relevance_is_the_calibrated_probability(matcher, tokenizer, tiny_matcher):
     scores = np.array([-1.0, 0.0, 3.0])
-    made = Served("bag", matcher).probability(scores)
-    np.testing.assert_array_equal(made, matcher.calibration.probability(scores))
+    np.testing.assert_array_equal(
+        relevance(matcher, scores), matcher.calibration.probability(scores)
+    )
     other = Matcher(tokenizer, tiny_matcher("bag").model, calibration=Calibration(2.0, 1.0))
-    assert Served("x", other).probability(scores)[1] == pytest.approx(1 / (1 + np.exp(-1)))
+    assert relevance(other, scores)[1] == pytest.approx(1 / (1 + np.exp(-1)))
 
 
 def test_scores_that_are_no_numbers_are_a_fault():
     with pytest.raises(DataError, match="not finite"):
-        Served("x", _Plain()).score([[("a", "broken")]], always)
+        Served("x", _Plain()).score([[("a", "broken")]], Event())
     answer = ask(create_app([_Plain()]), "/v2/rerank", _cohere(["broken", "fine"], "plain"))
     assert (answer.status_code, answer.json()) == (500, {"message": "internal error"})
 
@@ -162,7 +163,7 @@ def test_only_known_keys_are_admitted(keys, other):
     assert all(ring.admits(f"Bearer {key}".encode()) for key in keys)
     assert ring.admits(f"bearer {other}".encode()) == (other in keys)
     assert not ring.admits(b"") and not ring.admits(keys[0].encode())
-    assert KeyRing(()).admits(b"")
+    assert not KeyRing(()).admits(b"")
 
 
 def test_key_files(tmp_path):
@@ -171,3 +172,9 @@ def test_key_files(tmp_path):
     assert read_keys(path) == ("first", "second")
     assert needs_key("/v2/rerank") and needs_key("/metrics") and needs_key("/nothing")
     assert not needs_key("/health/live") and not needs_key("/")
+
+
+def test_two_protocols_with_one_path(monkeypatch):
+    monkeypatch.setitem(PROTOCOLS._entries, "again", PROTOCOLS["jina"])
+    with pytest.raises(ConfigError, match="two protocols have the path '/v1/rerank'"):
+        create_app([_Plain()])

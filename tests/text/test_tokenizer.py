@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError
 from matchwork.text import (
-    CorpusStatistics,
     Vocabulary,
     WordClass,
     WordTokenizer,
@@ -252,10 +251,3 @@ def test_word_hash_is_the_same_on_every_machine() -> None:
     assert word_hash("hamlet") == 1668204056606478045
     assert word_hash("") == 1627575376659354844
     assert 0 <= word_hash("東京") < 1 << 61
-
-
-def test_statistics_take_any_tokenizer_output() -> None:
-    tokenizer = WordTokenizer.fit(CORPUS)
-    statistics = CorpusStatistics.fit(tokenizer.encode(CORPUS))
-    ids = tokenizer.encode(["paris unheard"]).flat
-    assert statistics.document_frequency(ids).tolist() == [3, 0]

@@ -10,7 +10,7 @@ from matchwork.models.base import FittedTables
 from matchwork.models.hcan.phrase_counts import phrase_table
 from matchwork.text import TokenTable
 
-# The hash of matchwork.text.statistics on signed numbers, which shift in copies of their sign.
+# The hash of phrase_counts on signed integers, whose right shift copies the sign.
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOW_BITS = (1 << 35) - 1
 

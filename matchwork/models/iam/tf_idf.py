@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from matchwork.encode import Encoded
-from matchwork.text import CorpusStatistics, TokenTable
+from matchwork.text import TokenTable, inverse_document_frequency
 
 
 class WordBag(NamedTuple):
@@ -46,8 +45,8 @@ class TfIdf(nn.Module):
 
     def fit(self, texts: Sequence[TokenTable]) -> None:
         """Count in how many of these texts each word stands."""
-        counted = CorpusStatistics.fit(TokenTable.join(texts))
-        self.idf = torch.from_numpy(counted.idf(np.arange(len(self.idf)))).to(self.idf)
+        idf = inverse_document_frequency(TokenTable.join(texts), len(self.idf))
+        self.idf = torch.from_numpy(idf).to(self.idf)
 
     def forward(self, text: Encoded) -> WordBag | None:
         """The vectors of texts; None where nothing says which words they are made of."""

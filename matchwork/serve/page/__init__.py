@@ -1,4 +1,4 @@
-"""The page at `/`: plain files that ask nothing of anybody but this server."""
+"""The page at `/`: static files that load nothing from other sites."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
+from matchwork.serve.service import Service
+
 _FOLDER = Path(__file__).parent / "static"
-_KINDS = {
+_MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
 _HEADERS = {
-    # Nothing inline, nothing from elsewhere, nothing sent elsewhere.
+    # No inline scripts or styles; nothing is loaded from, or sent to, other sites.
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -27,36 +29,36 @@ _HEADERS = {
 
 class _File(NamedTuple):
     content: bytes
-    kind: str
-    tag: str
+    media_type: str
+    etag: str
 
 
 def _read(path: Path) -> _File:
     content = path.read_bytes()
-    return _File(content, _KINDS[path.suffix], f'"{sha256(content).hexdigest()[:16]}"')
+    return _File(content, _MEDIA_TYPES[path.suffix], f'"{sha256(content).hexdigest()[:16]}"')
 
 
-def _address(path: Path) -> str:
+def _path_of(path: Path) -> str:
     return "/" if path.name == "index.html" else f"/static/{path.name}"
 
 
-_FILES = sorted(path for path in _FOLDER.iterdir() if path.suffix in _KINDS)
-PATHS = tuple(map(_address, _FILES))
-"""Where the files of the page are."""
+_FILES = sorted(path for path in _FOLDER.iterdir() if path.suffix in _MEDIA_TYPES)
+PATHS = tuple(map(_path_of, _FILES))
+"""Paths of the files of the page."""
 
 
-def routes() -> APIRouter:
-    """The page and its files, read once."""
+def routes(_: Service) -> APIRouter:
+    """Return routes for the files of the page, which are read once."""
     router = APIRouter(include_in_schema=False)
-    known = {_address(path): _read(path) for path in _FILES}
+    files = {_path_of(path): _read(path) for path in _FILES}
 
     async def page_file(request: Request) -> Response:
-        file = known[request.scope["path"]]
-        headers = {**_HEADERS, "ETag": file.tag}
-        if request.headers.get("if-none-match") == file.tag:
+        file = files[request.scope["path"]]
+        headers = {**_HEADERS, "ETag": file.etag}
+        if request.headers.get("if-none-match") == file.etag:
             return Response(status_code=304, headers=headers)
-        return Response(file.content, media_type=file.kind, headers=headers)
+        return Response(file.content, media_type=file.media_type, headers=headers)
 
-    for address in known:
-        router.add_api_route(address, page_file, methods=["GET", "HEAD"])
+    for path in files:
+        router.add_api_route(path, page_file, methods=["GET", "HEAD"])
     return router

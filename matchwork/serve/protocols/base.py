@@ -1,20 +1,21 @@
-"""What the protocols have in common: strict requests, and errors in their own shape."""
+"""What every protocol is made of: routes, strict requests and an error format."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import from_json
 
+from matchwork.registry import Registry
 from matchwork.serve.failures import Failure, Kind
+from matchwork.serve.service import Service
 
-TRUNCATION_HEADER = "X-Matchwork-Truncated"
 _STATUSES = {
     Kind.SYNTAX: 422,
     Kind.INVALID: 422,
@@ -28,28 +29,34 @@ _STATUSES = {
     Kind.NO_PATH: 404,
     Kind.WRONG_METHOD: 405,
     Kind.OVERLOADED: 429,
-    Kind.LATE: 504,
-    Kind.CLOSING: 503,
+    Kind.TIMEOUT: 504,
+    Kind.SHUTTING_DOWN: 503,
     Kind.INTERNAL: 500,
 }
 
 
-class Wire(BaseModel):
-    """Strict: "5" is no number, 1 is no truth; fields that we do not know are ignored."""
+class StrictModel(BaseModel):
+    """A request body: "5" is not a number, 1 is not a boolean; unknown fields are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
 @dataclass(frozen=True)
-class Style:
-    """How a protocol says no: the shape of the body, and statuses that differ from the usual."""
+class ErrorFormat:
+    """Error responses of a protocol.
 
-    shape: type[BaseModel]
+    Args:
+        schema: The response body, for the OpenAPI document.
+        body: Makes the response body of a failure.
+        statuses: HTTP statuses that differ from the defaults.
+    """
+
+    schema: type[BaseModel]
     body: Callable[[Failure], dict[str, Any]]
     statuses: Mapping[Kind, int] = field(default_factory=dict)
 
     def response(self, failure: Failure) -> JSONResponse:
-        """The error as an answer."""
+        """Return the HTTP response for a failure."""
         headers: dict[str, str] = {}
         if failure.retry_after is not None:
             headers["Retry-After"] = str(failure.retry_after)
@@ -60,16 +67,43 @@ class Style:
 
     @property
     def documented(self) -> dict[int | str, dict[str, Any]]:
-        """For the OpenAPI document."""
+        """The `responses` of a route, for the OpenAPI document."""
         return {
-            "4XX": {"model": self.shape, "description": "The request is not answered."},
-            "5XX": {"model": self.shape, "description": "The service cannot answer."},
+            "4XX": {"model": self.schema, "description": "The request was refused."},
+            "5XX": {"model": self.schema, "description": "The service failed."},
         }
+
+
+class DetailError(BaseModel):
+    """What went wrong."""
+
+    detail: str
+
+
+DETAIL = ErrorFormat(DetailError, lambda failure: {"detail": failure.message})
+"""`{"detail": …}`: the error format of FastAPI, Jina and our own paths."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A set of paths that speak the same language; every POST route takes a JSON body.
+
+    Args:
+        routes: Makes the routes for a service.
+        errors: Formats the errors of these routes.
+    """
+
+    routes: Callable[[Service], APIRouter]
+    errors: ErrorFormat = DETAIL
+
+
+PROTOCOLS: Registry[Protocol] = Registry("protocol")
+"""The protocols that every service speaks."""
 
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        """Only what JSON allows: no NaN, no half of a surrogate pair."""
+        """Parse the body as JSON proper: no NaN, no lone surrogates."""
         try:
             return from_json(await self.body(), allow_inf_nan=False)
         except ValueError as error:
@@ -77,22 +111,25 @@ class _StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route that reads its body strictly."""
+    """A FastAPI route that accepts only valid JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """As FastAPI's, for a stricter request."""
+        """Return FastAPI's handler, with the body parsed strictly."""
         handle = super().get_route_handler()
 
-        async def strictly(request: Request) -> Response:
+        async def handle_strictly(request: Request) -> Response:
             return await handle(_StrictRequest(request.scope, request.receive))
 
-        return strictly
+        return handle_strictly
 
 
-def failure_of(error: RequestValidationError) -> Failure:
-    """What is wrong and where; never the value, which may be a long text or a secret."""
+def validation_failure(error: RequestValidationError) -> Failure:
+    """Describe the first invalid field.
+
+    The message never quotes the value, which may be a long text or a secret.
+    """
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return Failure(Kind.SYNTAX, f"not valid JSON: {first['ctx']['error']}")
-    place = ".".join(str(part) for part in first["loc"][1:]) or "body"
-    return Failure(Kind.INVALID, f"{place}: {first['msg']}")
+    name = ".".join(str(part) for part in first["loc"][1:]) or "body"
+    return Failure(Kind.INVALID, f"{name}: {first['msg']}")

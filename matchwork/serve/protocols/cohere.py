@@ -1,6 +1,6 @@
 """Cohere's `POST /v2/rerank`, https://docs.cohere.com/reference/rerank.
 
-Spans come from our explanations, and only where `relevant_spans` asks for them.
+`relevant_spans` are computed from explanations, only on request.
 """
 
 from asyncio import to_thread
@@ -12,26 +12,30 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from matchwork.serve.failures import Kind
-from matchwork.serve.protocols.base import TRUNCATION_HEADER, StrictRoute, Style, Wire
+from matchwork.serve.protocols.base import (
+    PROTOCOLS,
+    ErrorFormat,
+    Protocol,
+    StrictModel,
+    StrictRoute,
+)
 from matchwork.serve.served import Served
 from matchwork.serve.service import Service
 from matchwork.types import TextPair
 
-PATH = "/v2/rerank"
-_BAD = 400
 _WITHOUT_SPANS = ("disabled", "off", "none")
 
 
-class SpanOptions(Wire):
-    """Which parts of a document are shown: any `mode` but "disabled" shows them."""
+class SpanOptions(StrictModel):
+    """Which spans of a document to return; every `mode` but "disabled" returns some."""
 
     mode: str = "enabled"
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     max_spans: Annotated[int, Field(ge=1)] | None = None
 
 
-class CohereRequest(Wire):
-    """What Cohere's clients send."""
+class CohereRequest(StrictModel):
+    """A rerank request of Cohere's clients."""
 
     model: str
     query: str
@@ -50,7 +54,7 @@ class RelevantSpan(BaseModel):
 
 
 class CohereResult(BaseModel):
-    """One document; `index` is its place in the request."""
+    """A ranked document; `index` is its position in the request."""
 
     index: int
     relevance_score: float
@@ -58,20 +62,20 @@ class CohereResult(BaseModel):
 
 
 class ApiVersion(BaseModel):
-    """Which protocol answered."""
+    """Version of the protocol."""
 
     version: str = "2"
     is_experimental: bool = False
 
 
 class BilledUnits(BaseModel):
-    """One search, as Cohere counts; nobody is billed."""
+    """Always one search; nobody is billed."""
 
     search_units: int = 1
 
 
 class CohereMeta(BaseModel):
-    """About the answer; `warnings` say how much of the texts was not read."""
+    """Metadata; `warnings` say how much text was cut off."""
 
     api_version: ApiVersion = ApiVersion()
     billed_units: BilledUnits = BilledUnits()
@@ -79,7 +83,7 @@ class CohereMeta(BaseModel):
 
 
 class CohereResponse(BaseModel):
-    """What Cohere's clients read."""
+    """Ranked documents, best first."""
 
     id: str
     results: list[CohereResult]
@@ -92,62 +96,65 @@ class CohereError(BaseModel):
     message: str
 
 
-STYLE = Style(
+_ERRORS = ErrorFormat(
     CohereError,
     lambda failure: {"message": failure.message},
-    dict.fromkeys((Kind.SYNTAX, Kind.INVALID, Kind.EMPTY, Kind.TOO_MANY, Kind.TOO_LONG), _BAD),
+    dict.fromkeys((Kind.SYNTAX, Kind.INVALID, Kind.EMPTY, Kind.TOO_MANY, Kind.TOO_LONG), 400),
 )
 
 
-def routes(service: Service) -> APIRouter:
-    """The protocol for these scorers."""
+def _routes(service: Service) -> APIRouter:
     router = APIRouter(route_class=StrictRoute, tags=["Cohere"])
 
-    @router.post(PATH, responses=STYLE.documented, response_model_exclude_none=True)
+    @router.post("/v2/rerank", responses=_ERRORS.documented, response_model_exclude_none=True)
     async def cohere_rerank(request: CohereRequest, response: Response) -> CohereResponse:
         """Rank documents as Cohere's API does."""
         served = service.find(request.model)
         service.check(request.query, request.documents)
-        options = _wanted_spans(request)
+        options = _span_options(request)
         if options is not None:
-            served.require_explainer()  # before anything is ranked
+            served.require_explainer()  # before any scoring
         documents = request.documents
         if request.max_tokens_per_doc is not None:
             documents = await to_thread(served.shorten, documents, request.max_tokens_per_doc)
-        ranking, answer = await service.rank(served, request.query, documents)
-        lines = service.keep(ranking, request.top_n)
-        cut = answer.cut
-        pairs = [(request.query, documents[line.place]) for line in lines]
-        spans = await _spans(service, served, pairs, options)
-        response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
+        hits, answer = await service.rerank(served, request.query, documents, top_k=request.top_n)
+        pairs = [(request.query, documents[hit.index]) for hit in hits]
+        spans = await _relevant_spans(service, served, pairs, options)
+        response.headers.update(answer.headers)
+        warnings = [str(answer.truncation)] if answer.truncation.texts else None
         return CohereResponse(
             id=str(uuid4()),
             results=[
                 CohereResult(
-                    index=line.place, relevance_score=line.probability, relevant_spans=found
+                    index=hit.index,
+                    relevance_score=answer.relevance[hit.index],
+                    relevant_spans=of_document,
                 )
-                for line, found in zip(lines, spans, strict=True)
+                for hit, of_document in zip(hits, spans, strict=True)
             ],
-            meta=CohereMeta(warnings=[str(cut)] if cut.texts else None),
+            meta=CohereMeta(warnings=warnings),
         )
 
     return router
 
 
-def _wanted_spans(request: CohereRequest) -> SpanOptions | None:
+def _span_options(request: CohereRequest) -> SpanOptions | None:
     options = request.relevant_spans
     return None if options is None or options.mode in _WITHOUT_SPANS else options
 
 
-async def _spans(
-    service: Service, served: Served, pairs: Sequence[TextPair], wanted: SpanOptions | None
+async def _relevant_spans(
+    service: Service, served: Served, pairs: Sequence[TextPair], options: SpanOptions | None
 ) -> Sequence[list[RelevantSpan] | None]:
-    if wanted is None or not pairs:
+    if options is None or not pairs:
         return [None] * len(pairs)
     return [
         [
             RelevantSpan(start=span.start, end=span.end, score=span.score)
-            for span in explanation.spans(wanted.threshold, wanted.max_spans)
+            for span in explanation.spans(options.threshold, options.max_spans)
         ]
         for explanation in await service.explain(served, pairs)
     ]
+
+
+PROTOCOLS.add("cohere", Protocol(_routes, _ERRORS))

@@ -5,14 +5,18 @@ from typing import Annotated, Literal, TypeAlias
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from matchwork.serve.protocols.base import TRUNCATION_HEADER, StrictRoute, Style, Wire
+from matchwork.serve.protocols.base import (
+    DETAIL,
+    PROTOCOLS,
+    Protocol,
+    StrictModel,
+    StrictRoute,
+)
 from matchwork.serve.service import Service
 
-PATH = "/v1/rerank"
 
-
-class TextDocument(Wire):
-    """A document that is an object."""
+class TextDocument(StrictModel):
+    """A document given as an object."""
 
     text: str
 
@@ -21,14 +25,14 @@ def _kind(document: object) -> str:
     return "object" if isinstance(document, dict) else "text"
 
 
-# By kind, so that an error is about what was meant and not about the other.
+# A tagged union: an error names the variant that the client sent, not both.
 AnyDocument: TypeAlias = Annotated[
     Annotated[str, Tag("text")] | Annotated[TextDocument, Tag("object")], Discriminator(_kind)
 ]
 
 
-class JinaRequest(Wire):
-    """What Jina's clients send."""
+class JinaRequest(StrictModel):
+    """A rerank request of Jina's clients."""
 
     model: str
     query: str
@@ -38,7 +42,7 @@ class JinaRequest(Wire):
 
 
 class JinaResult(BaseModel):
-    """One document; `index` is its place in the request."""
+    """A ranked document; `index` is its position in the request."""
 
     index: int
     relevance_score: float
@@ -53,7 +57,7 @@ class Usage(BaseModel):
 
 
 class JinaResponse(BaseModel):
-    """What Jina's clients read."""
+    """Ranked documents, best first."""
 
     model: str
     object: Literal["list"] = "list"
@@ -61,42 +65,33 @@ class JinaResponse(BaseModel):
     results: list[JinaResult]
 
 
-class JinaError(BaseModel):
-    """What went wrong."""
-
-    detail: str
-
-
-STYLE = Style(JinaError, lambda failure: {"detail": failure.message})
-
-
-def routes(service: Service) -> APIRouter:
-    """The protocol for these scorers."""
+def _routes(service: Service) -> APIRouter:
     router = APIRouter(route_class=StrictRoute, tags=["Jina"])
 
-    @router.post(PATH, responses=STYLE.documented, response_model_exclude_none=True)
+    @router.post("/v1/rerank", responses=DETAIL.documented, response_model_exclude_none=True)
     async def jina_rerank(request: JinaRequest, response: Response) -> JinaResponse:
         """Rank documents as Jina's API does."""
         served = service.find(request.model)
         documents = [each if isinstance(each, str) else each.text for each in request.documents]
         service.check(request.query, documents)
-        ranking, answer = await service.rank(served, request.query, documents)
-        lines = service.keep(ranking, request.top_n)
-        num_tokens, cut = answer.num_tokens, answer.cut
-        response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
+        hits, answer = await service.rerank(served, request.query, documents, top_k=request.top_n)
+        response.headers.update(answer.headers)
         return JinaResponse(
             model=served.name,
-            usage=Usage(total_tokens=num_tokens, prompt_tokens=num_tokens),
+            usage=Usage(total_tokens=answer.num_tokens, prompt_tokens=answer.num_tokens),
             results=[
                 JinaResult(
-                    index=line.place,
-                    relevance_score=line.probability,
-                    document=TextDocument(text=documents[line.place])
+                    index=hit.index,
+                    relevance_score=answer.relevance[hit.index],
+                    document=TextDocument(text=documents[hit.index])
                     if request.return_documents
                     else None,
                 )
-                for line in lines
+                for hit in hits
             ],
         )
 
     return router
+
+
+PROTOCOLS.add("jina", Protocol(_routes))

@@ -1,4 +1,4 @@
-"""Our own paths for pairs: scores and reasons."""
+"""Our own `POST /score` and `POST /explain`, for pairs of texts."""
 
 from typing import Any
 
@@ -6,35 +6,33 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from matchwork.explain import view_tables
-from matchwork.serve.protocols.base import StrictRoute, Style, Wire
+from matchwork.serve.protocols.base import DETAIL, PROTOCOLS, Protocol, StrictModel, StrictRoute
 from matchwork.serve.service import Service
 
-SCORE, EXPLAIN = "/score", "/explain"
 
-
-class Pair(Wire):
+class Pair(StrictModel):
     """Two texts."""
 
     query: str
     document: str
 
 
-class ScoreRequest(Wire):
-    """Pairs to score; without `model` the first one served does it."""
+class ScoreRequest(StrictModel):
+    """Pairs to score; without `model` the first model scores them."""
 
     pairs: list[Pair]
     model: str | None = None
 
 
 class Truncated(BaseModel):
-    """How much of the texts was not read."""
+    """How much text was cut off."""
 
     texts: int
     tokens: int
 
 
 class ScoreResponse(BaseModel):
-    """Scores on the model's own scale and as probabilities, in the order of the pairs."""
+    """Raw scores and probabilities, in the order of the pairs."""
 
     model: str
     scores: list[float]
@@ -43,25 +41,15 @@ class ScoreResponse(BaseModel):
 
 
 class ExplainRequest(Pair):
-    """A pair to explain; without `model` the first one served does it."""
+    """A pair to explain; without `model` the first model explains it."""
 
     model: str | None = None
 
 
-class OwnError(BaseModel):
-    """What went wrong."""
-
-    detail: str
-
-
-STYLE = Style(OwnError, lambda failure: {"detail": failure.message})
-
-
-def routes(service: Service) -> APIRouter:
-    """Both of them, for these scorers."""
+def _routes(service: Service) -> APIRouter:
     router = APIRouter(route_class=StrictRoute, tags=["Matchwork"])
 
-    @router.post(SCORE, responses=STYLE.documented)
+    @router.post("/score", responses=DETAIL.documented)
     async def score_pairs(request: ScoreRequest) -> ScoreResponse:
         """Score pairs of texts."""
         served = service.find(request.model)
@@ -71,21 +59,21 @@ def routes(service: Service) -> APIRouter:
         return ScoreResponse(
             model=served.name,
             scores=answer.scores.tolist(),
-            probabilities=answer.probabilities.tolist(),
-            truncated=Truncated(**answer.cut._asdict()),
+            probabilities=answer.relevance.tolist(),
+            truncated=Truncated(**answer.truncation._asdict()),
         )
 
-    @router.post(EXPLAIN, responses=STYLE.documented)
+    @router.post("/explain", responses=DETAIL.documented)
     async def explain_pair(request: ExplainRequest) -> dict[str, Any]:
-        """Why a pair gets its score: tokens, tables, weights."""
+        """Explain the score of a pair: tokens, tables, weights, views."""
         served = service.find(request.model)
         service.check_query(request.query)
         service.check_length(request.document, "document")
         (explanation,) = await service.explain(served, [(request.query, request.document)])
-        return {
-            **explanation.to_dict(),
-            "model": served.name,
-            "views": view_tables(explanation),
-        }
+        views = view_tables(explanation)
+        return {**explanation.to_dict(), "model": served.name, "views": views}
 
     return router
+
+
+PROTOCOLS.add("matchwork", Protocol(_routes))

@@ -1,4 +1,4 @@
-"""Our own path into a loaded collection: the candidates for a query."""
+"""Our own `POST /search`: find candidates in the service's collection."""
 
 from typing import Annotated
 
@@ -6,22 +6,19 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from matchwork.serve.failures import Failure, Kind
-from matchwork.serve.protocols.base import StrictRoute, Wire
-from matchwork.serve.protocols.own import STYLE
+from matchwork.serve.protocols.base import DETAIL, PROTOCOLS, Protocol, StrictModel, StrictRoute
 from matchwork.serve.service import Service
 
-PATH = "/search"
 
-
-class SearchRequest(Wire):
-    """A query and how many documents at most; all that one request may rank unless told."""
+class SearchRequest(StrictModel):
+    """A query and the number of documents to return, by default as many as one request may rank."""
 
     query: str
     top_k: Annotated[int, Field(ge=1)] | None = None
 
 
 class FoundDocument(BaseModel):
-    """A document of the collection; `score` is that of BM25."""
+    """A document of the collection and its BM25 score."""
 
     id: str
     text: str
@@ -29,18 +26,17 @@ class FoundDocument(BaseModel):
 
 
 class SearchResponse(BaseModel):
-    """Best first; documents that share no word with the query are not among them."""
+    """Documents that share a word with the query, best first."""
 
     documents: list[FoundDocument]
 
 
-def routes(service: Service) -> APIRouter:
-    """The one path, which answers 404 where no collection is loaded."""
+def _routes(service: Service) -> APIRouter:
     router = APIRouter(route_class=StrictRoute, tags=["Matchwork"])
 
-    @router.post(PATH, responses=STYLE.documented)
+    @router.post("/search", responses=DETAIL.documented)
     async def search_collection(request: SearchRequest) -> SearchResponse:
-        """Find candidates in the loaded collection with BM25."""
+        """Find candidates in the collection with BM25; 404 without a collection."""
         service.check_query(request.query)
         limit = service.settings.max_documents
         if request.top_k is not None and request.top_k > limit:
@@ -50,3 +46,6 @@ def routes(service: Service) -> APIRouter:
         return SearchResponse(documents=documents)
 
     return router
+
+
+PROTOCOLS.add("search", Protocol(_routes))

@@ -1,19 +1,16 @@
-"""What is served, whether it can answer, and how it does."""
+"""Models, health and metrics of the service."""
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from matchwork.serve.failures import Failure, Kind
-from matchwork.serve.protocols.own import STYLE
+from matchwork.serve.protocols.base import DETAIL, PROTOCOLS, Protocol
 from matchwork.serve.service import Service
 from matchwork.version import VERSION
 
-MODELS, METRICS = "/models", "/metrics"
-HEALTH, LIVE, READY = "/health", "/health/live", "/health/ready"
-
 
 class ServedModel(BaseModel):
-    """One of the served models and what it can do."""
+    """A model and its capabilities."""
 
     name: str
     scorer: str
@@ -24,9 +21,9 @@ class ServedModel(BaseModel):
 
 
 class Models(BaseModel):
-    """What is served; the first one answers requests that name none.
+    """The models; the first one answers requests that name none.
 
-    `collection_size` is the number of documents that `/search` looks in, if there are any.
+    `collection_size` is the number of documents that `/search` looks in, if there is a collection.
     """
 
     matchwork: str = VERSION
@@ -35,38 +32,44 @@ class Models(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether requests are answered."""
+    """State of the service."""
 
     status: str
 
 
-def routes(service: Service) -> APIRouter:
-    """All of them, for these scorers."""
+def _routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["Status"])
 
-    @router.get(MODELS, responses=STYLE.documented)
-    async def served_models() -> Models:
-        """What is served."""
-        models = [ServedModel(**served.about()) for served in service.scorers.values()]
+    @router.get("/models", responses=DETAIL.documented)
+    async def list_models() -> Models:
+        """List the models."""
+        models = [ServedModel(**served.describe()) for served in service.models.values()]
         size = None if service.collection is None else len(service.collection)
         return Models(models=models, collection_size=size)
 
-    @router.get(LIVE)
+    @router.get("/health/live")
     async def live() -> Health:
-        """Whether the process runs."""
+        """Answer while the process runs."""
         return Health(status="live")
 
-    @router.get(HEALTH, responses=STYLE.documented)
-    @router.get(READY, responses=STYLE.documented)
+    @router.get("/health", responses=DETAIL.documented)
+    @router.get("/health/ready", responses=DETAIL.documented)
     async def ready() -> Health:
-        """Whether requests would be accepted."""
+        """Answer 200 while requests are accepted."""
         if not service.is_ready:
-            raise Failure(Kind.CLOSING, "the service is starting or shutting down", retry_after=1)
+            raise Failure(
+                Kind.SHUTTING_DOWN, "the service is starting or shutting down", retry_after=1
+            )
         return Health(status="ready")
 
-    @router.get(METRICS, response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+    @router.get(
+        "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+    )
     async def metrics() -> Response:
-        """Numbers for Prometheus."""
+        """Return metrics in Prometheus's text format."""
         return Response(service.metrics.page(), media_type="text/plain; version=0.0.4")
 
     return router
+
+
+PROTOCOLS.add("status", Protocol(_routes))

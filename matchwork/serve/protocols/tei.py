@@ -1,7 +1,7 @@
 """`POST /rerank` of Hugging Face's text-embeddings-inference.
 
-It names no model: the first one served answers, unless `model`, which is ours, names another.
-Its clients count on every text in the answer, so that the service's threshold is not theirs.
+TEI requests name no model: the first model answers, unless our optional `model` field names
+another. TEI's clients expect every text in the answer, so the service's threshold is ignored.
 """
 
 from typing import Literal
@@ -10,16 +10,20 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from matchwork.serve.failures import Failure, Kind
-from matchwork.serve.protocols.base import TRUNCATION_HEADER, StrictRoute, Style, Wire
+from matchwork.serve.protocols.base import (
+    PROTOCOLS,
+    ErrorFormat,
+    Protocol,
+    StrictModel,
+    StrictRoute,
+)
 from matchwork.serve.service import Service
 
-PATH = "/rerank"
 
+class TEIRequest(StrictModel):
+    """A rerank request of TEI's clients; scores are probabilities unless `raw_scores`.
 
-class TEIRequest(Wire):
-    """What clients of text-embeddings-inference send; scores are probabilities unless raw.
-
-    Where `truncate` is left open, as clients mostly do, long texts are cut.
+    Long texts are truncated unless `truncate` is false; most clients leave it out.
     """
 
     query: str
@@ -32,7 +36,7 @@ class TEIRequest(Wire):
 
 
 class TEIResult(BaseModel):
-    """One text; `index` is its place in the request."""
+    """A ranked text; `index` is its position in the request."""
 
     index: int
     score: float
@@ -46,18 +50,18 @@ class TEIError(BaseModel):
     error_type: Literal["Unhealthy", "Backend", "Overloaded", "Validation", "Tokenizer", "Empty"]
 
 
-_TYPES = {
+_ERROR_TYPES = {
     Kind.EMPTY: "Empty",
     Kind.OVERLOADED: "Overloaded",
-    Kind.LATE: "Overloaded",
-    Kind.CLOSING: "Unhealthy",
+    Kind.TIMEOUT: "Overloaded",
+    Kind.SHUTTING_DOWN: "Unhealthy",
     Kind.INTERNAL: "Backend",
 }
-STYLE = Style(
+_ERRORS = ErrorFormat(
     TEIError,
     lambda failure: {
         "error": failure.message,
-        "error_type": _TYPES.get(failure.kind, "Validation"),
+        "error_type": _ERROR_TYPES.get(failure.kind, "Validation"),
     },
     {
         Kind.SYNTAX: 400,
@@ -69,33 +73,35 @@ STYLE = Style(
 )
 
 
-def routes(service: Service) -> APIRouter:
-    """The protocol for these scorers."""
+def _routes(service: Service) -> APIRouter:
     router = APIRouter(route_class=StrictRoute, tags=["text-embeddings-inference"])
 
-    @router.post(PATH, responses=STYLE.documented, response_model_exclude_none=True)
+    @router.post("/rerank", responses=_ERRORS.documented, response_model_exclude_none=True)
     async def tei_rerank(request: TEIRequest, response: Response) -> list[TEIResult]:
         """Rank texts as text-embeddings-inference does."""
         served = service.find(request.model)
         if request.truncation_direction.lower() == "left":
             raise Failure(Kind.INVALID, "truncation_direction: texts are only cut on the right")
         service.check(request.query, request.texts, "text")
-        lines, answer = await service.rank(served, request.query, request.texts)
-        cut = answer.cut
-        if cut.texts and request.truncate is False:  # known now: to look first is to read twice
+        hits, answer = await service.rerank(served, request.query, request.texts, threshold=0)
+        cut = answer.truncation
+        if cut.texts and request.truncate is False:  # checked now, to tokenise only once
             raise Failure(
                 Kind.TOO_LONG,
                 f"{cut.texts} texts have {cut.tokens} tokens more than the model reads; "
                 "leave truncate: false out to cut them",
             )
-        response.headers[TRUNCATION_HEADER] = f"texts={cut.texts}, tokens={cut.tokens}"
+        response.headers.update(answer.headers)
         return [
             TEIResult(
-                index=line.place,
-                score=line.score if request.raw_scores else line.probability,
-                text=request.texts[line.place] if request.return_text else None,
+                index=hit.index,
+                score=hit.score if request.raw_scores else answer.relevance[hit.index],
+                text=request.texts[hit.index] if request.return_text else None,
             )
-            for line in lines
+            for hit in hits
         ]
 
     return router
+
+
+PROTOCOLS.add("tei", Protocol(_routes, _ERRORS))

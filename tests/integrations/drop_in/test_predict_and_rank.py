@@ -34,7 +34,7 @@ def test_the_same_arguments_in_the_same_order(method):
 def test_all_that_the_library_is_made_with(folder, ours):
     library = inspect.signature(sentence_transformers.CrossEncoder.__init__).parameters
     mine = inspect.signature(CrossEncoder.__init__).parameters
-    ours_alone = ("by_place", "precision", "older")
+    ours_alone = ("positional", "precision", "older")
     assert [name for name in mine if name not in ours_alone] == list(library)
     harmless = {name: library[name].default for name in list(library)[2:]}
     harmless |= {"num_labels": 1, "trust_remote_code": True, "local_files_only": True}
@@ -54,7 +54,7 @@ def test_all_that_the_library_is_made_with(folder, ours):
         ({"model_kwargs": {"dtype": "float16"}}, "model_kwargs = .* is not supported"),
         ({"tokenizer_args": {"use_fast": False}}, "tokenizer_args = .* is not supported"),
         ({"maximal_length": 3}, "no argument 'maximal_length'"),
-        ({"max_length": 3}, "max_length = 3 leaves no room for text: 3 pieces are special"),
+        ({"max_length": 3}, "max_length = 3 leaves no room for text: 3 tokens are special"),
     ],
 )
 def test_what_it_is_not_made_with(folder, options, message):
@@ -235,8 +235,8 @@ def test_a_bar_only_on_request(ours, capfd):
         (lambda it: it.predict(PAIRS, prompt="query: "), ConfigError, "prompt = 'query: ' is not"),
         (lambda it: it.predict(PAIRS, batch_size=0), ConfigError, "batch_size must be at least 1"),
         (lambda it: it.predict(PAIRS, batch_size="8"), ConfigError, "at least 1, got '8'"),
-        (lambda it: setattr(it, "max_length", 12.5), ConfigError, "number of pieces, got 12.5"),
-        (lambda it: setattr(it, "max_length", "12"), ConfigError, "number of pieces, got '12'"),
+        (lambda it: setattr(it, "max_length", 12.5), ConfigError, "number of tokens, got 12.5"),
+        (lambda it: setattr(it, "max_length", "12"), ConfigError, "number of tokens, got '12'"),
         (lambda it: it.predict(PAIRS, device=["cpu"]), ConfigError, "device = .* not supported"),
         (lambda it: it.predict(PAIRS, speed={"a": 1}), ConfigError, "speed = .* is not"),
         (lambda it: it.predict([None]), DataError, r"pairs\[0\] is not two texts: None"),

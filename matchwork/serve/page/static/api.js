@@ -1,18 +1,18 @@
-// Asking the server, and saying in words what went wrong and what helps.
+// Requests to the server; errors come with a message and a remedy.
 
 const KEY = "matchwork-key";
 const REMEDIES = {
   0: "Check that the service is running and that you are connected, then try again.",
   400: "Change the query or the candidates and try again.",
-  401: "Enter a key that it accepts.",
-  404: "Pick another matcher; the list has been read again.",
+  401: "Enter a valid key.",
+  404: "Pick another matcher; the list has been reloaded.",
   413: "Send fewer or shorter candidates.",
   422: "Change the query or the candidates and try again.",
-  424: "Try again; if it stays so, the server's log says more.",
-  429: "Too much is being asked of the server just now.",
-  500: "Try again; if it stays so, the server's log says more.",
+  424: "Try again; if it keeps failing, look in the server's log.",
+  429: "The server is overloaded.",
+  500: "Try again; if it keeps failing, look in the server's log.",
   503: "The server is starting or stopping.",
-  504: "Ask with fewer candidates, or when the server is less busy.",
+  504: "Use fewer candidates, or try again when the server is less busy.",
 };
 
 export class Trouble extends Error {
@@ -28,7 +28,7 @@ let key = "";
 try {
   key = sessionStorage.getItem(KEY) ?? "";
 } catch {
-  // Storage is switched off: the key is then asked for again after a reload.
+  // Storage is disabled: the key must be entered again after a reload.
 }
 
 export const savedKey = () => key;
@@ -39,14 +39,14 @@ export function saveKey(given) {
     if (key) sessionStorage.setItem(KEY, key);
     else sessionStorage.removeItem(KEY);
   } catch {
-    // As above.
+    // Storage is disabled.
   }
 }
 
-/** The answer to a GET, or to a POST where there is a body; anything else is a `Trouble`. */
+/** Send a GET, or a POST if there is a body, and return the JSON; throws `Trouble`. */
 export async function ask(path, body, signal) {
   if (/[^\x21-\x7e]/.test(key)) {
-    throw new Trouble("This key holds characters that no key has.", { status: 401 });
+    throw new Trouble("This key contains invalid characters.", { status: 401 });
   }
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
   const request = { headers, signal };
@@ -71,7 +71,7 @@ export async function ask(path, body, signal) {
 function refusal(response, answer) {
   let said = String(answer.detail ?? answer.message ?? `status ${response.status}`);
   if (response.status === 401) {
-    said = key ? "this server does not know your key" : "this server wants an API key";
+    said = key ? "the server does not accept this key" : "the server needs an API key";
   }
   const message = `${said.charAt(0).toUpperCase()}${said.slice(1)}`;
   const seconds = Number.parseInt(response.headers.get("Retry-After"), 10);

@@ -1,18 +1,18 @@
-// From what is asked to what is shown.
+// The main flow: read the form, ask the server, show the results.
 
 import { ask, Trouble } from "./api.js";
 import { find, plural, reveal } from "./dom.js";
 import * as form from "./form.js";
 import { address, stateOf } from "./link.js";
 import { busy, calm, fail, say } from "./notices.js";
-import { moveWithKeys, nextPlaces, pointAtTwin, rankedList, rankingOf, rowOf, showSpans } from "./results.js";
+import { moveWithKeys, nextIndices, pointAtTwin, rankedList, rankingOf, rowOf, showSpans } from "./results.js";
 import { closeWhy, openWhy } from "./why.js";
 
 const SPANS = { mode: "enabled", threshold: 0.5 };
-let models = []; // what is served
-let running = null; // the AbortController of what is being asked
-let shown = null; // { state, candidates, lists } of what is on the page
-let ours = ""; // the fragment that we wrote ourselves
+let models = []; // from the server
+let running = null; // AbortController of the running request
+let shown = null; // { state, candidates, lists } on the page
+let ours = ""; // the URL fragment that this page wrote
 
 async function learnModels() {
   const answer = await ask("models");
@@ -20,7 +20,7 @@ async function learnModels() {
   form.showModels(answer);
 }
 
-/** Rank what the form asks for; `open` is the place of a document to explain at once. */
+/** Rank the candidates of the form; `open` is the index of a candidate to explain at once. */
 async function run(open = null) {
   stop();
   calm();
@@ -37,7 +37,7 @@ async function run(open = null) {
       state.models.map((name) => score(name, state.query, candidates, controller.signal)),
     );
     show(state, candidates, rankings);
-    busy(false); // what follows is extra: nobody need wait for it
+    busy(false); // highlights may come later
     await writeAddress(state);
     if (open !== null && open < candidates.length) explain(shown.lists[0], open);
     await Promise.all(shown.lists.map((list) => highlight(list, controller.signal)));
@@ -59,13 +59,13 @@ async function report(error, again = () => run()) {
 }
 
 async function findCandidates({ query, candidates, search }, signal) {
-  if (!query) throw missing("query", "There is no query.", "Type one, then rank again.");
+  if (!query) throw missing("query", "The query is empty.", "Type one, then rank again.");
   if (search) {
     say("Searching the collection …");
     const { documents } = await ask("search", { query, top_k: search }, signal);
     if (!documents.length) {
-      throw new Trouble("Nothing in the collection shares a word with the query.", {
-        remedy: "Ask with other words.",
+      throw new Trouble("No document of the collection shares a word with the query.", {
+        remedy: "Use other words.",
         status: 200,
       });
     }
@@ -91,16 +91,16 @@ async function score(name, query, candidates, signal) {
 function show(state, candidates, rankings) {
   const more = async (list) => {
     const last = list.rows.lastChild;
-    list.add(nextPlaces(list.ranking));
+    list.add(nextIndices(list.ranking));
     last.nextSibling?.firstChild.focus();
     await highlight(list);
   };
   const lists = rankings.map((ranking, number) => {
     const list = rankedList(ranking, number ? rankings[0] : null, candidates, {
-      open: (place) => explain(list, place),
+      open: (index) => explain(list, index),
       more,
     });
-    list.add(nextPlaces(ranking));
+    list.add(nextIndices(ranking));
     return list;
   });
   shown = { state, candidates, lists };
@@ -114,32 +114,32 @@ function show(state, candidates, rankings) {
   reveal(find("results"));
 }
 
-/** Mark what speaks for the match in the rows that are new. */
+/** Highlight the spans that support the match, in new rows. */
 async function highlight(list, signal) {
   const { ranking } = list;
   const { state, candidates } = shown;
   if (!ranking.model.explains) return;
-  const places = ranking.places.slice(0, ranking.numShown).filter((each) => !ranking.spans.has(each));
-  const documents = places.map((place) => candidates[place].text);
+  const indices = ranking.indices.slice(0, ranking.numShown).filter((each) => !ranking.spans.has(each));
+  const documents = indices.map((index) => candidates[index].text);
   const body = { model: ranking.model.name, query: state.query, documents, relevant_spans: SPANS };
   try {
     const { results } = await ask("v2/rerank", body, signal);
-    for (const result of results) ranking.spans.set(places[result.index], result.relevant_spans);
+    for (const result of results) ranking.spans.set(indices[result.index], result.relevant_spans);
     showSpans(list, candidates);
   } catch (error) {
     if (error.name !== "AbortError") say(`Ranked, but without highlights: ${error.message}`);
   }
 }
 
-function explain(list, place) {
+function explain(list, index) {
   const { state, candidates, lists } = shown;
   const rankings = lists.map((each) => each.ranking);
   const changed = (opened) => {
-    if (opened !== null) place = opened;
-    else rowOf(list, place)?.focus();
+    if (opened !== null) index = opened;
+    else rowOf(list, index)?.focus();
     writeAddress(state, opened);
   };
-  openWhy({ query: state.query, candidates, rankings, along: list.ranking, place, changed });
+  openWhy({ query: state.query, candidates, rankings, along: list.ranking, index, changed });
 }
 
 async function writeAddress(state, open = null) {
@@ -148,7 +148,7 @@ async function writeAddress(state, open = null) {
   history.replaceState(null, "", url);
 }
 
-/** What the address asks for; nothing where it is our own. */
+/** Restore the state of the URL, unless this page wrote it. */
 async function followAddress() {
   if (location.hash === ours) return;
   try {
@@ -156,9 +156,9 @@ async function followAddress() {
     if (!state) return;
     form.write(state);
     if (state.candidates.length || state.search) await run(state.open ?? null);
-    else say("The link held no candidates: paste or upload them, then rank.");
+    else say("The link contains no candidates: paste or upload them, then rank.");
   } catch {
-    fail(new Trouble("This link is damaged.", { remedy: "Ask for it again, or start anew.", status: 422 }));
+    fail(new Trouble("This link is damaged.", { remedy: "Ask for a new link, or start over.", status: 422 }));
   }
 }
 
@@ -168,7 +168,7 @@ async function share() {
   const link = find("share-link");
   const rest = complete
     ? ""
-    : " The candidates are too long for a link: it holds the query and the matchers only; send the candidates as a file.";
+    : " The candidates are too long for a link: it contains only the query and the matchers; send the candidates as a file.";
   note.hidden = false;
   try {
     await navigator.clipboard.writeText(url);

@@ -1,4 +1,4 @@
-// From a file to candidates: one text each, without line breaks.
+// Read candidates from a file: one text each, without line breaks.
 
 import { Trouble } from "./api.js";
 
@@ -8,24 +8,24 @@ const SEPARATORS = { tsv: "\t", csv: "," };
 
 export const split = (text) => text.split(/\r?\n/).map(clean).filter(Boolean);
 
-/** The candidates of a .txt, .tsv, .csv or .jsonl file. */
+/** Return the candidates of a .txt, .tsv, .csv or .jsonl file. */
 export async function readFile(file) {
-  if (file.size > MAX_BYTES) throw unreadable(file, "is larger than 16 MB", "Cut it into parts.");
+  if (file.size > MAX_BYTES) throw unreadable(file, "is larger than 16 MB", "Split it.");
   const text = (await file.text()).replace(/^\uFEFF/, "");
   if (/[\u0000\uFFFD]/.test(text)) {
-    throw unreadable(file, "is not a text in UTF-8", "Save it as UTF-8, then try again.");
+    throw unreadable(file, "is not UTF-8 text", "Save it as UTF-8, then try again.");
   }
   const ending = file.name.split(".").pop().toLowerCase();
-  let found;
-  if (ending in SEPARATORS) found = column(table(text, SEPARATORS[ending]), file);
-  else if (ending === "jsonl") found = jsonLines(text, file);
-  else found = split(text);
-  found = found.map(clean).filter(Boolean);
-  if (!found.length) throw unreadable(file, "holds no text", "Choose another file.");
-  return found;
+  let texts;
+  if (ending in SEPARATORS) texts = textColumn(table(text, SEPARATORS[ending]), file);
+  else if (ending === "jsonl") texts = jsonLines(text, file);
+  else texts = split(text);
+  texts = texts.map(clean).filter(Boolean);
+  if (!texts.length) throw unreadable(file, "contains no text", "Choose another file.");
+  return texts;
 }
 
-// One line, and whole characters: half of a surrogate pair is no JSON.
+// Normalise white space, and replace lone surrogates, which are invalid in JSON.
 function clean(text) {
   return text.replace(/\s+/g, " ").trim().toWellFormed();
 }
@@ -34,7 +34,7 @@ function unreadable(file, what, remedy) {
   return new Trouble(`${file.name} ${what}.`, { remedy });
 }
 
-/** Rows of cells; a cell in double quotes may hold anything, a doubled quote is one. */
+/** Return rows of cells; cells may be quoted, with a quote inside doubled. */
 function table(text, separator) {
   const rows = [[]];
   const cell = new RegExp(`("(?:[^"]|"")*"|[^${separator}\\r\\n]*)(${separator}|\\r?\\n|$)`, "gy");
@@ -47,11 +47,11 @@ function table(text, separator) {
   return rows.filter((row) => row.some(Boolean));
 }
 
-/** The column that is named as documents are; the only one where there is one. */
-function column(rows, file) {
+/** Return the column of documents by its name, or the only column. */
+function textColumn(rows, file) {
   const names = (rows[0] ?? []).map((name) => name.trim().toLowerCase());
-  const place = COLUMNS.map((name) => names.indexOf(name)).find((found) => found >= 0);
-  if (place !== undefined) return rows.slice(1).map((row) => row[place] ?? "");
+  const column = COLUMNS.map((name) => names.indexOf(name)).find((index) => index >= 0);
+  if (column !== undefined) return rows.slice(1).map((row) => row[column] ?? "");
   if (rows.every((row) => row.length === 1)) return rows.map(([text]) => text);
   throw unreadable(
     file,
@@ -67,14 +67,14 @@ function jsonLines(text, file) {
     try {
       value = JSON.parse(line);
     } catch {
-      throw unreadable(file, `is no JSON in line ${number + 1}`, "Write one object a line.");
+      throw unreadable(file, `has invalid JSON in line ${number + 1}`, "Write one object per line.");
     }
     const name = COLUMNS.find((each) => typeof value?.[each] === "string");
     if (typeof value !== "string" && !name) {
       throw unreadable(
         file,
         `has no text in line ${number + 1}`,
-        'Write {"text": "…"}, or a text in quotes, in every line.',
+        'Write {"text": "…"}, or a quoted text, in every line.',
       );
     }
     return [typeof value === "string" ? value : value[name]];

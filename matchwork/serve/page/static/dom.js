@@ -1,4 +1,4 @@
-// Making elements. Text is always text: nothing here, or anywhere, parses HTML.
+// DOM helpers. Text is only ever inserted as text: nothing on this page parses HTML.
 
 export const find = (id) => document.getElementById(id);
 
@@ -19,7 +19,7 @@ export function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Scroll to what would else go unseen, as below the form on a phone. */
+/** Scroll to a node that is off screen, such as below the form on a phone. */
 export function reveal(node) {
   if (node.getBoundingClientRect().top > 0.7 * innerHeight) node.scrollIntoView();
 }
@@ -34,7 +34,7 @@ export function decimal(value) {
   return written.replace("-", "−");
 }
 
-/** A bar that is filled up to a share. */
+/** Return a bar, filled up to a share from 0 to 1. */
 export function bar(share, kind = "") {
   const fill = element("span", { className: `fill ${kind}` });
   fill.style.setProperty("--share", share);

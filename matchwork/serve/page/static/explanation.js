@@ -1,23 +1,23 @@
-// Why a document got its score, for one matcher or two side by side.
+// The explanation of one score by one matcher.
 
 import { bar, decimal, element, percent } from "./dom.js";
 import { matrix } from "./matrix.js";
 import { largest, marked, strength, wordStrip } from "./words.js";
 
-// Views that have a drawing of their own here; all others are shown as tables.
+// Views with a drawing of their own on this page; others are shown as tables.
 const DRAWN = new Set(["shares", "phrases", "pairs", "words", "paths"]);
 
-/** What stands in the place of an explanation while it is made, or where there is none. */
-export function standIn(ranking, place, document, message, busy = false) {
+/** Return a panel with a message instead of an explanation. */
+export function standIn(ranking, index, document, message, busy = false) {
   const note = element("p", { className: "note", "aria-busy": busy }, message);
-  return panel(ranking, place, quote(document, []), note);
+  return panel(ranking, index, quote(document, []), note);
 }
 
-/** An explanation from the server. */
-export function shown(ranking, place, explanation) {
+/** Return the panel of an explanation from the server. */
+export function shown(ranking, index, explanation) {
   return panel(
     ranking,
-    place,
+    index,
     quote(explanation.document, explanation.spans),
     ...(explanation.shares ? [shares(explanation.shares)] : []),
     ...tables(explanation),
@@ -30,12 +30,12 @@ export function shown(ranking, place, explanation) {
 const quote = (document, spans) =>
   element("p", { className: "quote", dir: "auto" }, ...marked(document, spans));
 
-function panel(ranking, place, ...parts) {
+function panel(ranking, index, ...parts) {
   const { model, rankOf, scores, probabilities } = ranking;
   const facts = [
-    ["Rank", `${rankOf.get(place)} of ${rankOf.size}`],
-    ["Score", decimal(scores[place])],
-    ...(model.calibrated ? [["Probability", percent(probabilities[place])]] : []),
+    ["Rank", `${rankOf.get(index)} of ${rankOf.size}`],
+    ["Score", decimal(scores[index])],
+    ...(model.calibrated ? [["Probability", percent(probabilities[index])]] : []),
   ];
   return element(
     "section",
@@ -55,19 +55,19 @@ function panel(ranking, place, ...parts) {
 function tables(explanation) {
   const names = Object.keys(explanation.tables);
   if (!names.length) return [];
-  const place = element("div", {}, matrix(explanation, names[0]));
+  const figure = element("div", {}, matrix(explanation, names[0]));
   const title = element("h4", {}, "Word by word");
   if (names.length === 1) {
     title.textContent = explanation.titles[names[0]];
-    return [title, place];
+    return [title, figure];
   }
   const choice = element(
     "select",
     { "aria-label": "Which table" },
     ...names.map((name) => element("option", { value: name }, explanation.titles[name])),
   );
-  choice.addEventListener("change", () => place.replaceChildren(matrix(explanation, choice.value)));
-  return [title, choice, place];
+  choice.addEventListener("change", () => figure.replaceChildren(matrix(explanation, choice.value)));
+  return [title, choice, figure];
 }
 
 function weights(explanation) {
@@ -80,7 +80,7 @@ function weights(explanation) {
   return [...strips.slice(0, 2), rest];
 }
 
-/** Tables and notes of the views that have no drawing here, such as those of other packages. */
+/** Return the tables and notes of views without a drawing, such as those of other packages. */
 function views(all) {
   return all
     .filter(({ name }) => !DRAWN.has(name))
@@ -115,10 +115,10 @@ function viewTable({ caption, header, rows, note }) {
 const row = (tag, cells) =>
   element("tr", {}, ...cells.map((cell) => element(tag, { dir: "auto" }, cell)));
 
-function shares(found) {
+function shares({ relevance_effect, semantic_effect }) {
   const parts = [
-    ["Relevance", found.relevance_effect],
-    ["Semantics", found.semantic_effect],
+    ["Relevance", relevance_effect],
+    ["Semantics", semantic_effect],
   ];
   const most = largest(parts.map(([, value]) => value)) || 1;
   return element(
@@ -141,7 +141,7 @@ function phrases(levels) {
   if (!levels.length) return [];
   const most = largest(levels.flatMap(({ matches }) => matches.map((match) => match.feature))) || 1;
   return [
-    element("h4", {}, "Which phrases were found"),
+    element("h4", {}, "Matching phrases"),
     ...levels.map(({ level, phrase_length, matches }) =>
       element(
         "details",

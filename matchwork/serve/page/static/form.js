@@ -1,4 +1,4 @@
-// What is asked: the query, the candidates and where they come from, the matchers.
+// The form: query, candidates and their source, matchers.
 
 import { savedKey, saveKey } from "./api.js";
 import { readFile, split } from "./candidates.js";
@@ -17,7 +17,7 @@ const EXAMPLE = {
   ],
 };
 
-/** Fill the lists of matchers; a choice that is still there stays. */
+/** Fill the lists of matchers, keeping the selection where possible. */
 export function showModels({ models, collection_size: size, matchwork: version }) {
   const names = models.map((model) => model.name);
   fill(find("first"), names.map((name) => [name, name]));
@@ -42,7 +42,7 @@ function chooseSource(value) {
   find("search").hidden = value === "list";
 }
 
-/** The state of the form, as links keep it. */
+/** Return the state of the form, as stored in links. */
 export function read() {
   const models = [find("first").value, find("second").value].filter(Boolean);
   return {
@@ -53,7 +53,7 @@ export function read() {
   };
 }
 
-/** The inverse of `read`. */
+/** Fill the form from a state. */
 export function write({ query, candidates, search, models }) {
   find("query").value = query;
   find("candidates").value = candidates.join("\n");
@@ -64,7 +64,7 @@ export function write({ query, candidates, search, models }) {
   count();
 }
 
-// A matcher that is not served is asked for all the same: the server says what there is.
+// An unknown matcher is selected, too: the server's error lists the known ones.
 function choose(select, name) {
   if (![...select.options].some((option) => option.value === name)) {
     select.append(element("option", { value: name }, name));
@@ -72,12 +72,12 @@ function choose(select, name) {
   select.value = name;
 }
 
-/** A query and candidates that any matcher has something to say about. */
+/** Return the form's state with an example query and candidates. */
 export const example = () => ({ ...read(), ...EXAMPLE, search: null });
 
 function count() {
-  const found = split(find("candidates").value).length;
-  find("count").textContent = found ? plural(found, "text") : "";
+  const number = split(find("candidates").value).length;
+  find("count").textContent = number ? plural(number, "text") : "";
 }
 
 export function askForKey() {
@@ -98,7 +98,7 @@ async function take(files, { say, fail }) {
   }
 }
 
-/** Listen to everything in the form but the buttons that rank. */
+/** Attach the listeners of the form, except those of the buttons that rank. */
 export function connect(handlers) {
   const drop = find("list");
   find("candidates").addEventListener("input", count);
@@ -106,7 +106,7 @@ export function connect(handlers) {
   find("upload").addEventListener("click", () => find("file").click());
   find("file").addEventListener("change", async () => {
     await take(find("file").files, handlers);
-    find("file").value = ""; // so that the same file can be chosen again
+    find("file").value = ""; // lets the same file be chosen again
   });
   for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
     drop.addEventListener(kind, (event) => {

@@ -1,6 +1,6 @@
-// What is asked, in the fragment of the address: it never reaches a server or its log.
+// The state of the page in the URL fragment, which never reaches a server or its log.
 
-const MAX_LENGTH = 8000; // of a link; programs for mail and chat cut longer ones
+const MAX_LENGTH = 8000; // of a link; mail and chat programs cut longer ones
 const MARK = "#s=";
 
 async function through(bytes, stream) {
@@ -14,7 +14,7 @@ async function pack(state) {
   return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** The address of a state; `complete` is false where its candidates are too long for one. */
+/** Return the URL of a state; without candidates (not `complete`) if it would be too long. */
 export async function address(state) {
   const base = location.href.split("#")[0] + MARK;
   const whole = base + (await pack(state));
@@ -22,7 +22,7 @@ export async function address(state) {
   return { url: base + (await pack({ ...state, candidates: [] })), complete: false };
 }
 
-/** The state in the address of this page; null where there is none, an error where it is broken. */
+/** Return the state in a URL fragment, or null; throws if it is damaged. */
 export async function stateOf(fragment) {
   if (!fragment.startsWith(MARK)) return null;
   const letters = atob(fragment.slice(MARK.length).replaceAll("-", "+").replaceAll("_", "/"));

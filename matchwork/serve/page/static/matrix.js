@@ -1,17 +1,17 @@
-// A table of word pairs as a drawing, with a plain table beside it for those who cannot see it.
+// A table of word pairs as a heat map, and as a plain table for screen readers.
 
 import { decimal, element, plural, svg } from "./dom.js";
 import { largest } from "./words.js";
 
 const SMALL = 26;
-const LARGE = 36; // where there are few
+const LARGE = 36; // cell size for at most FEW columns
 const FEW = 10;
-const LETTER = 7.2; // wide, about
+const LETTER = 7.2; // approximate width of a letter
 const MAX_ROWS = 40;
 const MAX_COLUMNS = 60;
 const MAX_LETTERS = 14;
 
-/** A figure of one table of an explanation, with the paths that cross it. */
+/** Return a figure of one table of an explanation, with its matching paths. */
 export function matrix(explanation, name) {
   const table = explanation.tables[name];
   const turned = explanation.document_tokens.map((_, column) => table.map((row) => row[column]));
@@ -39,13 +39,13 @@ export function matrix(explanation, name) {
   return element("figure", { className: "matrix" }, ...parts, cutNote(view), details);
 }
 
-/** Which lines to show where all are too many: those with the largest values, in their order. */
+/** Return the indices of the lines with the largest values, at most `limit`, in order. */
 function strongest(lines, limit) {
-  const places = [...lines.keys()];
-  if (places.length <= limit) return places;
+  const indices = [...lines.keys()];
+  if (indices.length <= limit) return indices;
   const sizes = lines.map(largest);
-  const kept = places.sort((one, other) => sizes[other] - sizes[one]).slice(0, limit);
-  return kept.sort((one, other) => one - other);
+  const best = indices.sort((one, other) => sizes[other] - sizes[one]).slice(0, limit);
+  return best.sort((one, other) => one - other);
 }
 
 function drawing(view, readout) {
@@ -111,13 +111,13 @@ function named(label, word) {
 }
 
 function line(path, rows, columns, centre) {
-  const places = path.cells
+  const points = path.cells
     .filter((cell) => rows.includes(cell.row) && columns.includes(cell.column))
     .map(centre);
   const style = path.rule === "gates" ? "path" : "path merged";
   return [
-    svg("polyline", { points: places.map((place) => place.join(",")).join(" "), class: style }),
-    ...places.map(([cx, cy]) => svg("circle", { cx, cy, r: 3, class: style })),
+    svg("polyline", { points: points.map((point) => point.join(",")).join(" "), class: style }),
+    ...points.map(([cx, cy]) => svg("circle", { cx, cy, r: 3, class: style })),
   ];
 }
 

@@ -1,4 +1,4 @@
-// What the reader is told: progress, success, and errors with what helps.
+// Messages: progress, success, errors and their remedies.
 
 import { Trouble } from "./api.js";
 import { element, find, reveal } from "./dom.js";
@@ -22,7 +22,7 @@ export function calm() {
   find("error").replaceChildren();
 }
 
-/** Show an error; `again` is offered where trying again may help. */
+/** Show an error, with a button that calls `again` where a retry may help. */
 export function fail(error, again) {
   calm();
   say("");
@@ -37,7 +37,7 @@ export function fail(error, again) {
 
 function unexpected(error) {
   console.error(error);
-  return new Trouble("Something in this page went wrong.", { remedy: "Reload it and try again." });
+  return new Trouble("An error occurred in this page.", { remedy: "Reload it and try again." });
 }
 
 const sentence = (message) => (/[.!?]$/.test(message) ? message : `${message}.`);

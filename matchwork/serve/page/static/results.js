@@ -1,42 +1,42 @@
-// Ranked lists: one, or two side by side with the places that changed.
+// Ranked lists: one, or two side by side with changes of rank.
 
 import { bar, decimal, element, percent, plural } from "./dom.js";
 import { marked } from "./words.js";
 
 const STEP = 20;
 
-/** The answer of `/score` as a ranking; equal scores keep the order of the candidates. */
+/** Turn the response of `/score` into a ranking; ties keep the order of the candidates. */
 export function rankingOf(model, answer) {
   const { scores, probabilities, truncated } = answer;
-  const places = [...scores.keys()].sort((one, other) => scores[other] - scores[one]);
-  const rankOf = new Map(places.map((place, rank) => [place, rank + 1]));
-  return { model, scores, probabilities, truncated, places, rankOf, numShown: 0, spans: new Map() };
+  const indices = [...scores.keys()].sort((one, other) => scores[other] - scores[one]);
+  const rankOf = new Map(indices.map((index, rank) => [index, rank + 1]));
+  return { model, scores, probabilities, truncated, indices, rankOf, numShown: 0, spans: new Map() };
 }
 
-/** The next rows of a ranking. */
-export function nextPlaces(ranking) {
-  const next = ranking.places.slice(ranking.numShown, ranking.numShown + STEP);
+/** Return the candidate indices of the next rows. */
+export function nextIndices(ranking) {
+  const next = ranking.indices.slice(ranking.numShown, ranking.numShown + STEP);
   ranking.numShown += next.length;
   return next;
 }
 
-/** One ranking as a list; `base` is the ranking it is compared with, if any. */
+/** Return a list of ranked rows; `base` is another ranking to compare with. */
 export function rankedList(ranking, base, candidates, { open, more }) {
   const { model } = ranking;
   const rows = element("ol", { className: "ranked", "aria-label": `Ranked by ${model.name}` });
   const button = element("button", { className: "more", type: "button", hidden: true });
   const list = { ranking, rows, add };
 
-  function add(places) {
-    for (const place of places) {
-      const result = row(ranking, base, candidates, place);
-      result.addEventListener("click", () => open(place, result));
+  function add(indices) {
+    for (const index of indices) {
+      const result = row(ranking, base, candidates, index);
+      result.addEventListener("click", () => open(index, result));
       rows.append(element("li", {}, result));
     }
     if (rows.firstChild && !rows.querySelector('[tabindex="0"]')) {
       rows.firstChild.firstChild.tabIndex = 0;
     }
-    const left = ranking.places.length - ranking.numShown;
+    const left = ranking.indices.length - ranking.numShown;
     button.hidden = !left;
     button.textContent = `Show ${Math.min(left, STEP)} more of ${left}`;
   }
@@ -58,35 +58,35 @@ export function rankedList(ranking, base, candidates, { open, more }) {
   return list;
 }
 
-/** Mark the spans of rows that stand there already. */
+/** Highlight the spans of existing rows. */
 export function showSpans(list, candidates) {
-  for (const [place, spans] of list.ranking.spans) {
-    const text = rowOf(list, place)?.querySelector(".text");
-    text?.replaceChildren(...marked(candidates[place].text, spans));
+  for (const [index, spans] of list.ranking.spans) {
+    const text = rowOf(list, index)?.querySelector(".text");
+    text?.replaceChildren(...marked(candidates[index].text, spans));
   }
 }
 
-export const rowOf = (list, place) => list.rows.querySelector(`[data-place="${place}"]`);
+export const rowOf = (list, index) => list.rows.querySelector(`[data-index="${index}"]`);
 
-function row(ranking, base, candidates, place) {
+function row(ranking, base, candidates, index) {
   const { model, rankOf, scores, probabilities } = ranking;
-  const { text, id } = candidates[place];
-  const score = decimal(scores[place]);
+  const { text, id } = candidates[index];
+  const score = decimal(scores[index]);
   return element(
     "button",
-    { className: "result", type: "button", tabIndex: -1, "data-place": place },
-    element("span", { className: "rank" }, String(rankOf.get(place))),
+    { className: "result", type: "button", tabIndex: -1, "data-index": index },
+    element("span", { className: "rank" }, String(rankOf.get(index))),
     element("span", { className: "text", dir: "auto" }, text),
     element(
       "span",
       { className: "meter" },
-      bar(probabilities[place]),
-      element("strong", {}, model.calibrated ? percent(probabilities[place]) : score),
+      bar(probabilities[index]),
+      element("strong", {}, model.calibrated ? percent(probabilities[index]) : score),
     ),
     element(
       "span",
       { className: "about" },
-      ...(base ? [change(rankOf.get(place), base.rankOf.get(place), base.model.name)] : []),
+      ...(base ? [change(rankOf.get(index), base.rankOf.get(index), base.model.name)] : []),
       ...(model.calibrated ? [element("span", {}, `score ${score}`)] : []),
       ...(id === undefined ? [] : [element("span", { dir: "auto" }, id)]),
     ),
@@ -109,20 +109,20 @@ function cutNote({ model, truncated }) {
   return element("p", { className: "note", hidden: !texts }, texts ? note : "");
 }
 
-/** Arrow keys in and between lists; only one row of a list is in the order of Tab. */
+/** Move with arrow keys in and between lists; only one row per list is a tab stop. */
 export function moveWithKeys(event, lists) {
   const current = event.target.closest(".result");
   const at = lists.findIndex((list) => list.rows.contains(current));
   if (at < 0) return;
   const all = [...lists[at].rows.querySelectorAll(".result")];
-  const place = all.indexOf(current);
+  const index = all.indexOf(current);
   const beside = (step) => {
     const list = lists[at + step];
-    return list && (rowOf(list, current.dataset.place) ?? list.rows.querySelector(".result"));
+    return list && (rowOf(list, current.dataset.index) ?? list.rows.querySelector(".result"));
   };
   const target = {
-    ArrowDown: () => all[place + 1],
-    ArrowUp: () => all[place - 1],
+    ArrowDown: () => all[index + 1],
+    ArrowUp: () => all[index - 1],
     Home: () => all[0],
     End: () => all.at(-1),
     ArrowRight: () => beside(1),
@@ -133,11 +133,11 @@ export function moveWithKeys(event, lists) {
   target()?.focus();
 }
 
-/** Show where the document of a row stands in the other list. */
+/** Mark the row of the same document in the other list. */
 export function pointAtTwin(row, lists) {
   for (const list of lists) {
     for (const each of list.rows.querySelectorAll(".twin")) each.classList.remove("twin");
-    if (row && lists.length > 1) rowOf(list, row.dataset.place)?.classList.add("twin");
+    if (row && lists.length > 1) rowOf(list, row.dataset.index)?.classList.add("twin");
     if (row && list.rows.contains(row)) {
       for (const each of list.rows.querySelectorAll('[tabindex="0"]')) each.tabIndex = -1;
       row.tabIndex = 0;

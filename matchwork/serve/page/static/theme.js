@@ -1,4 +1,4 @@
-// Runs before anything is drawn, so that a chosen theme never flashes.
+// Runs before the page is drawn, so that the wrong theme never flashes.
 (() => {
   const THEMES = ["auto", "light", "dark"];
   const root = document.documentElement;
@@ -6,7 +6,7 @@
   try {
     theme = localStorage.getItem("theme") ?? theme;
   } catch {
-    // Storage is switched off; the choice then lasts until the page is closed.
+    // Storage is disabled: the choice lasts until the page is closed.
   }
 
   const show = () => {
@@ -23,7 +23,7 @@
       try {
         localStorage.setItem("theme", theme);
       } catch {
-        // As above.
+        // Storage is disabled.
       }
       show();
     });

@@ -1,17 +1,17 @@
-// The dialog that shows why; previous and next walk along the list it was opened from.
+// The dialog with explanations; its buttons step through the list it was opened from.
 
 import { ask } from "./api.js";
 import { element, find } from "./dom.js";
 import { shown, standIn } from "./explanation.js";
 
 const dialog = find("why");
-let current = null; // { query, candidates, rankings, along, place, changed }
+let current = null; // { query, candidates, rankings, along, index, changed }
 let running = new AbortController();
 
-/** Explain the document at a place; `changed` is told which one is open, or null. */
-export function openWhy(asked) {
-  current = asked;
-  dialog.classList.toggle("narrow", asked.rankings.length === 1);
+/** Open the dialog for a candidate; `changed` is called with the open index, or null. */
+export function openWhy(request) {
+  current = request;
+  dialog.classList.toggle("narrow", request.rankings.length === 1);
   if (!dialog.open) dialog.showModal();
   show();
 }
@@ -21,7 +21,7 @@ export function closeWhy() {
 }
 
 function show() {
-  const { query, rankings, along, place, changed } = current;
+  const { query, rankings, along, index, changed } = current;
   running.abort();
   running = new AbortController();
   const { signal } = running;
@@ -32,26 +32,26 @@ function show() {
   );
   find("why-body").scrollTop = 0;
   rankings.forEach((ranking, number) => fillPart(parts[number], ranking, signal));
-  const at = along.places.indexOf(place);
+  const at = along.indices.indexOf(index);
   find("previous").disabled = at === 0;
-  find("next").disabled = at === along.places.length - 1;
-  changed(place);
+  find("next").disabled = at === along.indices.length - 1;
+  changed(index);
 }
 
 async function fillPart(part, ranking, signal) {
-  const { query, candidates, place } = current;
-  const { text } = candidates[place];
+  const { query, candidates, index } = current;
+  const { text } = candidates[index];
   const { name, explains } = ranking.model;
-  const instead = (...message) => part.replaceChildren(standIn(ranking, place, text, ...message));
+  const instead = (...message) => part.replaceChildren(standIn(ranking, index, text, ...message));
   if (!explains) {
-    instead(`${name} gives scores only; choose a matcher that explains them.`);
+    instead(`${name} gives only scores; choose a matcher that explains them.`);
     return;
   }
   instead("Reading both texts …", true);
   try {
     const body = { model: name, query, document: text };
     const explanation = await ask("explain", body, signal);
-    part.replaceChildren(shown(ranking, place, explanation));
+    part.replaceChildren(shown(ranking, index, explanation));
   } catch (error) {
     if (error.name === "AbortError") return;
     instead(`${error.message} ${error.remedy ?? ""}`);
@@ -59,10 +59,10 @@ async function fillPart(part, ranking, signal) {
 }
 
 function step(by) {
-  const { places } = current.along;
-  const place = places[places.indexOf(current.place) + by];
-  if (place === undefined) return;
-  current.place = place;
+  const { indices } = current.along;
+  const index = indices[indices.indexOf(current.index) + by];
+  if (index === undefined) return;
+  current.index = index;
   show();
 }
 
@@ -70,7 +70,7 @@ find("previous").addEventListener("click", () => step(-1));
 find("next").addEventListener("click", () => step(1));
 find("close").addEventListener("click", closeWhy);
 dialog.addEventListener("click", (event) => {
-  if (event.target === dialog) closeWhy(); // beside the dialog
+  if (event.target === dialog) closeWhy(); // outside the dialog
 });
 dialog.addEventListener("close", () => {
   running.abort();

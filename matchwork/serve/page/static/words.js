@@ -1,8 +1,8 @@
-// Texts with parts of them marked. Offsets of the server count code points, not UTF-16 units.
+// Highlighted texts. The server's offsets count code points, not UTF-16 units.
 
 import { decimal, element } from "./dom.js";
 
-/** The text as nodes, its spans in <mark>. */
+/** Return the text as nodes, with its spans in <mark>. */
 export function marked(text, spans) {
   const points = Array.from(text);
   const nodes = [];
@@ -17,17 +17,17 @@ export function marked(text, spans) {
   return [...nodes, points.slice(end).join("")];
 }
 
-/** How strongly to tint a share of the largest: never nothing, so that a mark is seen. */
+/** Return the tint of a share of the largest value; never zero, so that a mark is visible. */
 export const strength = (share) => `${Math.round(10 + 32 * Math.abs(share))}%`;
 
 export const largest = (values) => values.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
 
-/** Words in their order, tinted by their values, and the strongest of them in words. */
+/** Return the words tinted by their values, and a line with the strongest ones. */
 export function wordStrip(title, tokens, values) {
   const most = largest(values) || 1;
-  const words = tokens.map((token, place) => {
-    const share = values[place] / most;
-    const word = element("span", { className: "word", title: decimal(values[place]), dir: "auto" });
+  const words = tokens.map((token, index) => {
+    const share = values[index] / most;
+    const word = element("span", { className: "word", title: decimal(values[index]), dir: "auto" });
     word.textContent = token.text;
     if (Math.abs(share) > 0.05) {
       word.classList.add(share > 0 ? "for" : "against");
@@ -38,7 +38,7 @@ export function wordStrip(title, tokens, values) {
   const best = [...tokens.keys()]
     .sort((one, other) => Math.abs(values[other]) - Math.abs(values[one]))
     .slice(0, 3)
-    .map((place) => `${tokens[place].text} ${decimal(values[place])}`);
+    .map((index) => `${tokens[index].text} ${decimal(values[index])}`);
   return element(
     "div",
     { className: "strip" },

@@ -1,4 +1,4 @@
-"""What the scores of a cross-encoder go through, where nobody says."""
+"""The default activation of a cross-encoder's scores."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,15 +16,19 @@ Activation: TypeAlias = Callable[[Tensor], Tensor]
 
 
 def default_activation(matcher: Matcher) -> Activation:
-    """The calibration of a matcher, or what its folder names, or a sigmoid.
+    """Return the activation of a matcher's scores.
 
-    Scores of models that are no cross-encoders stay as they are, unless their folder says more.
+    The matcher's calibration comes first, then the activation that its folder names, then a
+    sigmoid for cross-encoders and the identity for other models.
+
+    Raises:
+        DataError: The folder names an activation outside `torch.nn`.
     """
     if matcher.calibration is not None:
         return partial(_calibrated, matcher.calibration)
     if matcher.score_activation is None:
         return nn.Sigmoid() if isinstance(matcher.model, CrossEncoder) else nn.Identity()
-    activation = _of_torch(matcher.score_activation)
+    activation = _torch_activation(matcher.score_activation)
     if activation is None:
         raise DataError(
             f"{matcher.name}: the activation {matcher.score_activation!r} is not one of torch.nn "
@@ -33,22 +37,22 @@ def default_activation(matcher: Matcher) -> Activation:
     return activation
 
 
-def path_of(activation: Activation) -> str | None:
-    """By which a folder can name it; None: it is code, or has settings."""
+def activation_path(activation: Activation) -> str | None:
+    """Return the dotted path of an activation of `torch.nn` without settings; None for others."""
     path = f"{type(activation).__module__}.{type(activation).__qualname__}"
-    return path if type(_of_torch(path)) is type(activation) else None
+    return path if type(_torch_activation(path)) is type(activation) else None
 
 
-def _of_torch(path: str) -> Activation | None:
-    start, _, name = path.rpartition(".")
-    kind = getattr(nn, name, None) if start.startswith("torch.nn") else None
+def _torch_activation(path: str) -> Activation | None:
+    module, _, name = path.rpartition(".")
+    kind = getattr(nn, name, None) if module.startswith("torch.nn") else None
     if not isinstance(kind, type) or not issubclass(kind, nn.Module):
         return None
     try:
-        made: Activation = kind()
+        activation: Activation = kind()
     except TypeError:  # it needs settings
         return None
-    return made
+    return activation
 
 
 def _calibrated(calibration: AnyCalibration, scores: Tensor) -> Tensor:

@@ -1,12 +1,12 @@
 """The `CrossEncoder` of sentence-transformers, with any of our matchers behind it.
 
-Same arguments, same results; sentence-transformers itself need not be installed.
+It takes the same arguments and returns the same results; sentence-transformers itself need not
+be installed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 from warnings import warn
@@ -15,45 +15,70 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from matchwork.encode.model_folder import model_folder
 from matchwork.errors import ConfigError
-from matchwork.integrations.activation import Activation, default_activation, path_of
-from matchwork.integrations.reading_limits import Limits, limit, set_limit
-from matchwork.integrations.reranking import open_matcher
+from matchwork.integrations.sentence_transformers.activation import (
+    Activation,
+    activation_path,
+    default_activation,
+)
+from matchwork.integrations.sentence_transformers.arguments import (
+    POSITIONAL,
+    REMOVED,
+    RENAMED,
+    RENAMED_IN_PREDICT,
+    open_model,
+    refuse,
+    rename,
+    with_effect,
+)
+from matchwork.integrations.sentence_transformers.limits import (
+    Limits,
+    get_max_length,
+    set_max_length,
+)
 from matchwork.matcher import Matcher
-from matchwork.matcher.foreign_models import COSINE, MAXSIM
 from matchwork.matcher.precision import Precision
 from matchwork.ordering import order
 
-_OLDER = (
-    *("automodel_args", "tokenizer_args", "tokenizer_kwargs", "config_args"),
-    "classifier_dropout",
-)
 _FORMATS = ("convert_to_numpy", "convert_to_tensor", "apply_softmax")  # of `predict` alone
 
 
 class CrossEncoder:
     """Scores pairs of texts and ranks documents for a query.
 
-    `model_name_or_path` is whatever `matchwork.load` opens: a cross-encoder or bi-encoder
-    of sentence-transformers, "minilm-maxsim", the folder of a matcher; or a `Matcher`.
-    Scores go through `activation_fn`: by default what the model's own folder says, else the
-    calibration of a calibrated matcher, else a sigmoid for cross-encoders and nothing for others.
-    `max_length` counts the pieces that are read at once, special ones included. `cache_folder`,
-    `revision`, `local_files_only` and `token` are for models of the hub. `trust_remote_code` is
-    never needed and `model_card_data` never read; what else the library takes is refused unless
-    it changes nothing. `precision` is ours: "int8" and "bf16" score faster. `older` are the names
-    that arguments had in earlier versions of the library, which took `num_labels`, `max_length`,
-    `activation_fn` and `device` `by_place`.
+    A given `Matcher` keeps its limits and settings, but its weights are not copied: `device`
+    and `to` move them.
 
-    A `Matcher` keeps its limits and settings, but its weights are not copied: `device` and `to`
-    move them. It is also what is behind the scores, `matcher`.
+    Args:
+        model_name_or_path: Whatever `matchwork.load` opens as a matcher (a cross-encoder or
+            bi-encoder of sentence-transformers, "minilm-maxsim", the folder of a matcher), or
+            a `Matcher`.
+        *positional: `num_labels`, `max_length`, `activation_fn` and `device`, which earlier
+            versions of the library took by position.
+        device: Where to score; by default the GPU if there is one.
+        cache_folder: Where models from the Hugging Face hub are kept, as in the library;
+            likewise `revision`, `local_files_only` and `token`.
+        max_length: Most subword tokens that are read at once, special ones included.
+        activation_fn: Applied to the scores. By default the calibration of a calibrated matcher,
+            else the activation that the model's folder names, else a sigmoid for cross-encoders
+            and the identity for other models.
+        precision: "32", "bf16" or "int8"; not an argument of the library.
+        trust_remote_code: Ignored, as is `model_card_data`: no remote code is ever run.
+        **older: Names that arguments had in earlier versions of the library.
+
+    Other arguments of the library are refused unless their value changes nothing.
+
+    Attributes:
+        matcher: The matcher that scores.
+
+    Raises:
+        ConfigError: An argument is unknown or not supported.
     """
 
     def __init__(
         self,
         model_name_or_path: str | Path | Matcher | None = None,
-        *by_place: Any,
+        *positional: Any,
         modules: None = None,
         device: str | None = None,
         prompts: dict[str, str] | None = None,
@@ -75,90 +100,77 @@ class CrossEncoder:
         precision: Precision = "32",
         **older: Any,
     ) -> None:
-        if len(by_place) > 4:
+        if len(positional) > len(POSITIONAL):
             raise ConfigError(
                 "CrossEncoder takes all but num_labels, max_length, activation_fn and device by "
                 "their names"
             )
-        by_name = num_labels, max_length, activation_fn, device
-        settings: Iterator[Any] = (
-            named if early is None else early for early, named in zip_longest(by_place, by_name)
-        )
-        num_labels, max_length, activation_fn, device = settings
-        name = older.pop("model_name", None) or model_name_or_path
-        activation_fn = older.pop("default_activation_function", None) or activation_fn
-        cache_folder = older.pop("cache_dir", None) or cache_folder
-        known = {key: older.pop(key) for key in _OLDER if key in older}
+        given = {**dict(zip(POSITIONAL, positional, strict=False)), **rename(older, RENAMED)}
+        removed = {name: older.pop(name) for name in REMOVED if name in older}
         if older:
             raise ConfigError(f"CrossEncoder has no argument {next(iter(older))!r}")
-        _refuse(
+        num_labels = given.get("num_labels", num_labels)
+        refuse(
             modules=modules,
             prompts=prompts if any((prompts or {}).values()) else None,
             default_prompt_name=default_prompt_name,
-            model_kwargs=_with_effect(model_kwargs),
+            model_kwargs=with_effect(model_kwargs),
             processor_kwargs=processor_kwargs,
             config_kwargs=config_kwargs,
             backend=backend if backend != "torch" else None,
             num_labels=num_labels if num_labels != 1 else None,
             keep_in_fp32_modules=keep_in_fp32_modules,
-            **known,
+            **removed,
         )
-        if name is None:
-            raise ConfigError("CrossEncoder needs the name or folder of a model, or a Matcher")
+        model = given.get("model_name_or_path", model_name_or_path)
         hub = {
-            "cache_dir": cache_folder,
+            "cache_dir": given.get("cache_folder", cache_folder),
             "revision": revision,
             "local_files_only": local_files_only or None,
             "token": token,
         }
-        given = {option: value for option, value in hub.items() if value is not None}
-        if given and not isinstance(name, Matcher):
-            name = _fetch(str(name), given)
-        opened = not isinstance(name, Matcher)
-        # A copy, with limits of its own.
-        self.matcher = copy(open_matcher(name, device))
-        if precision != "32":
-            if not opened:
-                raise ConfigError("a Matcher has its own precision: matcher.to(precision=…)")
-            self.matcher.to(precision=precision)
+        matcher = open_model(model, hub, given.get("device", device), precision)
+        self.matcher = copy(matcher)  # with limits of its own
         self._limits = Limits(
             self.matcher.max_query_length,
             self.matcher.max_document_length,
             self.matcher.max_pair_length,
-            opened,
+            may_grow=matcher is not model,
         )
+        max_length = given.get("max_length", max_length)
         if max_length is not None:
             self.max_length = max_length
+        activation_fn = given.get("activation_fn") or activation_fn
         self.activation_fn = activation_fn or default_activation(self.matcher)
         self.model_card_data = _ModelCardData()
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Device of the weights."""
         return self.matcher.device
 
     @property
     def num_labels(self) -> int:
-        """One: how well the texts match."""
+        """Always 1: the score."""
         return 1
 
     @property
     def default_activation_function(self) -> Activation:
-        """Another name of `activation_fn`."""
+        """Alias of `activation_fn`."""
         return self.activation_fn
 
     @property
     def max_length(self) -> int | None:
-        """The most pieces that are read at once, special ones included; None: any number."""
-        return limit(self.matcher)
+        """Most subword tokens read at once, special ones included; None: any number."""
+        return get_max_length(self.matcher)
 
     @max_length.setter
     def max_length(self, length: int | None) -> None:
-        set_limit(self.matcher, length, self._limits)
+        set_max_length(self.matcher, length, self._limits)
 
     @property
     def max_seq_length(self) -> int | None:
-        """Another name of `max_length`."""
+        """Alias of `max_length`."""
         return self.max_length
 
     @max_seq_length.setter
@@ -166,22 +178,22 @@ class CrossEncoder:
         self.max_length = length
 
     def to(self, device: str | torch.device) -> "CrossEncoder":
-        """Move the weights."""
+        """Move the weights to a device."""
         self.matcher.to(device)
         return self
 
     def cpu(self) -> "CrossEncoder":
-        """Move the weights there."""
+        """Move the weights to the CPU."""
         return self.to("cpu")
 
     def cuda(self) -> "CrossEncoder":
-        """Move the weights there."""
+        """Move the weights to the GPU."""
         return self.to("cuda")
 
     def save_pretrained(self, path: str | Path, *_: object, **__: object) -> None:
-        """Write the folder of a `Matcher`, which this class opens again."""
+        """Save the matcher; this class and `matchwork.load` open the folder."""
         matcher = copy(self.matcher)
-        matcher.score_activation = path_of(self.activation_fn) or matcher.score_activation
+        matcher.score_activation = activation_path(self.activation_fn) or matcher.score_activation
         if type(default_activation(matcher)) is not type(self.activation_fn):
             warn(f"{path}: activation_fn is not saved; give it again", stacklevel=2)
         matcher.save(path)
@@ -190,12 +202,12 @@ class CrossEncoder:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"CrossEncoder of Matchwork has no {name!r}; what is behind it is its `matcher`, with "
+            f"CrossEncoder of Matchwork has no {name!r}; use its `matcher`, with "
             "`matcher.tokenizer` and `matcher.model`"
         )
 
     def eval(self) -> "CrossEncoder":
-        """As it always is here."""
+        """Return self: dropout is always off."""
         return self
 
     def predict(
@@ -214,30 +226,43 @@ class CrossEncoder:
         chunk_size: int | None = None,
         **older: Any,
     ) -> Any:
-        """A score per pair: an array, a tensor or a list of tensors; of a single pair, a number.
+        """Score pairs of texts.
 
-        `older` may be `sentences` and `activation_fct`, earlier names of `inputs` and
-        `activation_fn`, and `num_workers`. This changes nothing here, nor do `apply_softmax`,
-        which is for several labels, and `chunk_size` without a pool of processes.
+        Args:
+            inputs: Pairs of texts, or a single pair.
+            batch_size: Most pairs that are scored at once.
+            show_progress_bar: Whether to show a progress bar on stderr.
+            activation_fn: Applied to the scores instead of the default.
+            convert_to_numpy: Whether to return an array; else a list of tensors.
+            convert_to_tensor: Whether to return a tensor; wins over `convert_to_numpy`.
+            device: Moves the weights there first.
+            prompt_name: Refused, as are `prompt` and `pool`.
+            apply_softmax: Ignored (it is for several labels), as is `chunk_size`.
+            **older: `sentences` and `activation_fct`, earlier names of `inputs` and
+                `activation_fn`; `num_workers` is ignored.
+
+        Returns:
+            One score per pair; of a single pair, one number.
         """
-        inputs = older.pop("sentences", None) if inputs is None else inputs
-        activation_fn = older.pop("activation_fct", None) or activation_fn
+        renamed = rename(older, RENAMED_IN_PREDICT)
+        inputs = renamed.get("inputs") if inputs is None else inputs
+        activation_fn = renamed.get("activation_fn", activation_fn)
         older.pop("num_workers", None)
-        several = device if isinstance(device, list | tuple) else None
-        _refuse(prompt_name=prompt_name, prompt=prompt, pool=pool, device=several, **older)
+        devices = device if isinstance(device, list | tuple) else None
+        refuse(prompt_name=prompt_name, prompt=prompt, pool=pool, device=devices, **older)
         if inputs is None:
             raise ConfigError("predict needs pairs of texts, got none")
         if device:
             self.matcher.to(device)
         inputs = inputs.tolist() if isinstance(inputs, np.ndarray) else inputs
         pairs: list[Any] = [inputs] if isinstance(inputs, str) else list(inputs)
-        alone = bool(pairs) and isinstance(pairs[0], str)
-        pairs = [pairs] if alone else pairs
+        is_single = bool(pairs) and isinstance(pairs[0], str)
+        pairs = [pairs] if is_single else pairs
         scores = self._scores(pairs, batch_size, bool(show_progress_bar), activation_fn)
-        found: Any = scores
+        result: Any = scores
         if not convert_to_tensor:
-            found = scores.cpu().numpy() if convert_to_numpy else list(scores)
-        return found[0] if alone else found
+            result = scores.cpu().numpy() if convert_to_numpy else list(scores)
+        return result[0] if is_single else result
 
     def rank(
         self,
@@ -255,10 +280,19 @@ class CrossEncoder:
         chunk_size: int | None = None,
         **older: Any,
     ) -> list[dict[str, Any]]:
-        """`corpus_id`, `score` and, if asked for, `text` of the documents, best first.
+        """Rank documents for a query.
 
-        `older` are the names that arguments had in earlier versions, as in `predict`, and what
-        they were asked to convert scores to, which changes nothing here.
+        Args:
+            query: Text of the query.
+            documents: Texts to rank.
+            top_k: Number of documents to return; all by default.
+            return_documents: Whether to return the texts, too.
+            **older: As in `predict`; formats of its scores are ignored.
+
+        The other arguments are those of `predict`.
+
+        Returns:
+            `corpus_id`, `score` and, on request, `text` of the documents, best first.
         """
         for name in _FORMATS:
             older.pop(name, None)
@@ -276,10 +310,10 @@ class CrossEncoder:
             **older,
         ).tolist()
         results = []
-        for place in order(scores)[:top_k].tolist():
-            results.append({"corpus_id": place, "score": scores[place]})
+        for index in order(scores)[:top_k].tolist():
+            results.append({"corpus_id": index, "score": scores[index]})
             if return_documents:
-                results[-1]["text"] = documents[place]
+                results[-1]["text"] = documents[index]
         return results
 
     def _scores(
@@ -298,38 +332,15 @@ class CrossEncoder:
         if not pairs:
             return column.squeeze(-1)
         with torch.inference_mode():
-            found = (activation or self.activation_fn)(column).float()
-        return found.squeeze(-1) if found.ndim > 1 else found
+            activated = (activation or self.activation_fn)(column).float()
+        return activated.squeeze(-1) if activated.ndim > 1 else activated
 
 
 class _ModelCardData:
-    """What evaluators of the library tell their results to."""
+    """Receives the results of the library's evaluators."""
 
     def set_evaluation_metrics(self, *_: object, **__: object) -> None:
-        """Keeps nothing: there is no card."""
-
-
-def _with_effect(model_kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """Without what leaves scores as they are here: how attention is computed, and 32 bits."""
-    settings = dict(model_kwargs or {})
-    settings.pop("attn_implementation", None)
-    for name in ("dtype", "torch_dtype"):
-        if settings.get(name) in ("float32", torch.float32):
-            del settings[name]
-    return settings
-
-
-def _refuse(**options: object) -> None:
-    for name, value in options.items():
-        if value:
-            raise ConfigError(f"{name} = {value!r} is not supported; leave it out")
-
-
-def _fetch(name: str, options: dict[str, Any]) -> str:
-    """The model by its folder on this machine, with what its name says behind that of the hub."""
-    ending = next((each for each in (MAXSIM, COSINE) if name.endswith(each)), "")
-    base = name if Path(name).is_dir() else name.removesuffix(ending)
-    return f"{model_folder(base, **options)}{ending if base != name else ''}"
+        """Do nothing: there is no model card."""
 
 
 @contextmanager
