@@ -72,7 +72,7 @@ class StageWork:
         self.text = _texts(device, sizes, *lengths)
         self.ours: LanguageModel = _model(device, sizes).stages()[1].module.to(device)  # type: ignore[assignment]
         counts = torch.ones(sizes.classes + 2, dtype=torch.int64)
-        self.ours.open(torch.arange(sizes.classes), counts)
+        self.ours.set_words(torch.arange(sizes.classes), counts)
         self.ours.requires_grad_(True)
         self.other = deepcopy(self.ours)
         stack = self.ours.reader.stack

@@ -12,9 +12,9 @@ from typing import Any
 
 import matchwork as mw
 from matchwork.data.sets.lcs import lcs
-from matchwork.demo import lcs_figures
 from matchwork.experiment.environment import commit, versions
 from matchwork.files import read_json, write_json
+from matchwork.studies.match_srnn import lcs_figures
 
 
 def measure(run: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Settings as dataclasses: one definition for constructor, recipe, JSON and docs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from math import isfinite
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -58,3 +58,28 @@ def to_table(settings: object) -> dict[str, Any]:
         key: list(value) if isinstance(value, tuple) else value
         for key, value in asdict(settings).items()  # type: ignore[call-overload]
     }
+
+
+def require_at_least(settings: object, least: int, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is below `least`; None is allowed."""
+    rule = f"must be at least {least}" if least else "must not be negative"
+    _require(settings, names, lambda value: value >= least, rule)
+
+
+def require_positive(settings: object, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is not above 0; None is allowed."""
+    _require(settings, names, lambda value: value > 0, "must be positive")
+
+
+def require_dropout(settings: object, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is not in [0, 1)."""
+    _require(settings, names, lambda value: 0 <= value < 1, "must be at least 0 and below 1")
+
+
+def _require(
+    settings: object, names: tuple[str, ...], holds: Callable[[float], bool], rule: str
+) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not holds(value):
+            raise ConfigError(f"{name} {rule}, got {value}")

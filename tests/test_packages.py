@@ -11,7 +11,7 @@ from matchwork.packages import without_package
 SEARCH = """
 import sys
 from matchwork.rank import BM25
-from matchwork.analyse.overlap import _splitter
+from matchwork.studies.iasm.overlap import _splitter
 BM25.fit({"a": "red fox", "b": "blue whale"}).search(["fox"], top_k=1)
 _splitter(False)
 sys.exit("jax" in sys.modules)

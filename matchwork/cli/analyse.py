@@ -1,5 +1,6 @@
-"""`matchwork analyse`: where a matcher is good, alone or beside another."""
+"""`matchwork analyse`: on which queries a matcher does well, alone or compared with another."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,9 +20,13 @@ from matchwork.cli.options import (
     examples,
 )
 from matchwork.cli.options import columns as read_columns
+from matchwork.cli.scorers import open_matcher
+from matchwork.errors import DataError
+from matchwork.rank.candidate_bm25 import is_bm25
 
 if TYPE_CHECKING:
-    from matchwork.analyse import Analysis
+    from matchwork.data import Split
+    from matchwork.evaluate.benchmark import Benchmark
 
 EXAMPLES = examples(
     "matchwork analyse MATCHER wikiqa --against bm25",
@@ -35,32 +40,42 @@ def analyse(
     matcher: Annotated[str, typer.Argument(metavar="MODEL", help=MATCHER_HELP)],
     dataset: Annotated[str, typer.Argument(metavar="DATA", help=DATASET_HELP)],
     oov: Annotated[
-        bool, typer.Option("--oov", help="By how well MODEL's vocabulary knows nouns and verbs.")
+        bool,
+        typer.Option(
+            "--oov",
+            help="Group queries by how well MODEL's vocabulary knows their nouns and verbs.",
+        ),
     ] = False,
     smoothing: Annotated[
         bool,
         typer.Option(
-            "--smoothing", help="Variance of the last matching matrix, trained and untrained."
+            "--smoothing",
+            help="Compare the variance of first and last matching matrix, trained and untrained.",
         ),
     ] = False,
     overlap: Annotated[
-        bool, typer.Option("--overlap", help="P@1 by the number of shared words.")
+        bool,
+        typer.Option(
+            "--overlap",
+            help="Group queries by the number of words shared with a relevant document.",
+        ),
     ] = False,
     against: Annotated[
         str | None,
         typer.Option(metavar="OTHER", help="A second matcher, or bm25.", show_default=False),
     ] = None,
-    split: Annotated[str, typer.Option(help="Which part of the data set.")] = "test",
+    split: Annotated[str, typer.Option(help="Split to analyse.")] = "test",
     protocol: Protocol = None,
     depth: Depth = 100,
-    stem: Annotated[bool, typer.Option("--stem", help="Shared words by their stems.")] = False,
+    stem: Annotated[bool, typer.Option("--stem", help="Compare words by their stems.")] = False,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of intervals, tests and untrained weights.")
+        int, typer.Option(min=0, help="Seed of intervals, tests and untrained weights.")
     ] = 0,
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Also write it as .json, .html, .png or .svg; may be repeated.", show_default=False
+            help="Also write it to this .json, .html, .png or .svg file; may be repeated.",
+            show_default=False,
         ),
     ] = None,
     data_root: DataRoot = None,
@@ -68,40 +83,73 @@ def analyse(
     columns: ColumnNames = None,
     json: Json = False,
 ) -> None:
-    """Group the queries, compare the matrices; without --oov, --smoothing, --overlap all of them.
+    """Analyse rankings by unknown words, shared words and smoothing of matching matrices.
 
-    Smoothing is measured on the training split as well, where there is one.
+    Without --oov, --smoothing and --overlap, all analyses that apply are made. Smoothing is
+    measured on the training split as well, if there is one.
     """
     with show.working("loading"):
-        from matchwork.cli.analysing import Wanted, run_analysis
+        from matchwork.cli.progress import scoring
         from matchwork.evaluate.benchmark import Benchmark
         from matchwork.report.writers import writer_for
+        from matchwork.studies.iasm.study import MEASURES, Parts, named
+        from matchwork.studies.iasm.study import analyse as analyse_systems
     for path in out or []:
         writer_for(path)
     benchmark = Benchmark(
         dataset=dataset,
         split=split,
-        measures=("P@1", "RR", "AP"),
+        measures=MEASURES,
         protocol=protocol,
         depth=depth,
         data_root=data_root,
         columns=read_columns(columns),
         options=data_options(option),
     )
-    wanted = Wanted(oov, smoothing, overlap)
-    analysis = run_analysis(matcher, against, benchmark, wanted, stem=stem, seed=seed)
+    names = [matcher] if against is None else [matcher, against]
+    parts = Parts(oov, smoothing, overlap)
+    if is_bm25(matcher):
+        parts.check(None)  # before any work
+    with show.working(f"reading {dataset}"):
+        data, measured = benchmark.read()
+    systems = named([None if is_bm25(name) else open_matcher(name) for name in names])
+    parts = parts.resolve(next(iter(systems.values())))
+    training = _training(benchmark) if parts.smoothing else None
+    with scoring() as progress:
+        analysis = analyse_systems(
+            data.name,
+            measured,
+            systems,
+            parts,
+            training=training,
+            stem=stem,
+            seed=seed,
+            progress=progress,
+        )
+    for (system, model), name in zip(systems.items(), names, strict=True):
+        if model is not None and system != model.name:
+            show.note(f"{system}: {name}")
+        if parts.smoothing and system not in analysis.smoothing:
+            show.note(f"{system} has no matching matrices to compare; smoothing leaves it out")
     with show.working("drawing"):
         for path in out or []:
             analysis.save(path)
     if json:
         show.as_json(analysis.to_dict())
         return
-    _print(analysis)
+    show.line(analysis.title, "bold")
+    for title, table in analysis.tables().items():
+        show.table(table.header, table.rows, title=title, note=table.caption)
     for path in out or []:
         show.line(f"written  {path}")
 
 
-def _print(analysis: "Analysis") -> None:
-    show.line(analysis.title, "bold")
-    for title, table in analysis.tables().items():
-        show.table(table.header, table.rows, title=title, note=table.caption)
+def _training(benchmark: "Benchmark") -> "Split | None":
+    """Read the training split; None where there is none, or where it is the one in question."""
+    if benchmark.split == "train":
+        return None
+    try:
+        return replace(benchmark, split="train").read()[1].split
+    except DataError as error:
+        show.note(f"smoothing is measured on {benchmark.split} alone: {error}")
+        return None

@@ -9,7 +9,8 @@ from matchwork.cli import show
 from matchwork.cli.options import Json, examples
 
 if TYPE_CHECKING:
-    from matchwork.demo import DemoResult, LCSDemo
+    from matchwork.demo import DemoResult
+    from matchwork.studies.match_srnn import LCSDemo
 
 EXAMPLES = examples(
     "matchwork demo", "matchwork demo --out somewhere --json", "matchwork demo --lcs"
@@ -47,18 +48,18 @@ def demo(
 def _lcs(out: Path, json: bool) -> None:
     with show.working("starting"):
         from matchwork.cli.watch import Watcher
-        from matchwork.demo import run_lcs_demo
+        from matchwork.studies.match_srnn import run_lcs_demo
 
     with Watcher(quiet=json) as watcher:
         result = run_lcs_demo(out, watcher)
     if json:
-        show.as_json(result.to_json())
+        show.as_json(result.to_dict())
     else:
         _print_lcs(result)
 
 
 def _print_lcs(result: "LCSDemo") -> None:
-    from matchwork.demo.lcs_report import CAPTIONS, figure_rows, grid_texts, path_line
+    from matchwork.studies.match_srnn.report import CAPTIONS, figure_rows, grid_texts, path_line
 
     header = ["figure", "mean ± deviation", *(f"seed {seed}" for seed in result.figures)]
     num_pairs = len(result.dataset["test"].queries)

@@ -1,4 +1,4 @@
-"""`matchwork explain`: why a pair got its score, word by word."""
+"""`matchwork explain`: which words a score comes from."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,39 +46,44 @@ def _print_schema(wanted: bool) -> None:
 def explain(
     matcher: Annotated[str, typer.Argument(help=OPENED_HELP)],
     query: Annotated[
-        str | None, typer.Option("--query", "-q", help="The one text.", show_default=False)
+        str | None, typer.Option("--query", "-q", help="Query text.", show_default=False)
     ] = None,
     document: Annotated[
-        str | None, typer.Option("--document", "-d", help="The other text.", show_default=False)
+        str | None, typer.Option("--document", "-d", help="Document text.", show_default=False)
     ] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Also write it as .json, .html, .png, .svg or .vl.json (a Vega-Lite chart); may "
+            help="Also write it to this .json, .html, .png, .svg or .vl.json (Vega-Lite) file; may "
             "be repeated.",
             show_default=False,
         ),
     ] = None,
     top_k: Annotated[
-        int, typer.Option("--top-k", "-k", min=1, help="Word pairs and words to print.")
+        int, typer.Option("--top-k", "-k", min=1, help="Number of word pairs and words to print.")
     ] = 10,
     faithfulness: Annotated[
         str | None,
         typer.Option(
             metavar="DATASET",
-            help=f"Instead of one pair: do explanations name the words that matter? {DATASET_HELP}",
+            help=f"Instead: measure how faithful explanations are on a data set. {DATASET_HELP}",
             show_default=False,
         ),
     ] = None,
-    split: Annotated[str, typer.Option(help="Which part of that data set.")] = "test",
-    pairs: Annotated[int, typer.Option(min=2, help="Most matching pairs to explain.")] = 200,
-    draws: Annotated[int, typer.Option(min=1, help="Random orders beside each.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Of pairs and random orders.")] = 0,
+    split: Annotated[str, typer.Option(help="Split of that data set.")] = "test",
+    pairs: Annotated[
+        int, typer.Option(min=2, help="Maximum number of matching pairs to explain.")
+    ] = 200,
+    draws: Annotated[
+        int,
+        typer.Option(min=1, help="Number of random word orders to compare each explanation with."),
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of pairs and random orders.")] = 0,
     write: Annotated[
         bool,
-        typer.Option("--write", help="Write JSON and chart into the folder faithfulness of …"),
+        typer.Option("--write", help="Write JSON and chart to RESULTS/faithfulness."),
     ] = False,
-    results: Annotated[Path, typer.Option(help="… this folder.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="Folder for --write.")] = Path("results"),
     data_root: DataRoot = None,
     option: DataOptions = None,
     columns: ColumnNames = None,
@@ -88,20 +93,31 @@ def explain(
             "--schema",
             callback=_print_schema,
             is_eager=True,
-            help="Print the JSON Schema of explanations and leave.",
+            help="Print the JSON Schema of explanations and exit.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Score one pair and show which words made the score, or measure such explanations."""
+    """Score one pair and show which words the score comes from, or measure faithfulness."""
     if faithfulness is not None:
         if query is not None or document is not None or out:
             raise ConfigError("--faithfulness takes its pairs from a data set; leave out the texts")
-        from matchwork.cli.faithfulness import Trial, run_trial
+        from matchwork.cli.faithfulness import measure_faithfulness
+        from matchwork.data import load
 
-        given = read_columns(columns), data_options(option)
-        trial = Trial(faithfulness, split, pairs, draws, seed, data_root, *given)
-        run_trial(matcher, trial, results if write else None, json)
+        with show.working(f"reading {faithfulness}"):
+            options, names = data_options(option), read_columns(columns)
+            dataset = load(faithfulness, data_root, [split], columns=names, **options)
+        measure_faithfulness(
+            matcher,
+            dataset,
+            split,
+            num_pairs=pairs,
+            num_draws=draws,
+            seed=seed,
+            results=results if write else None,
+            json=json,
+        )
         return
     if query is None or document is None:
         raise ConfigError("give --query and --document, or --faithfulness DATASET")

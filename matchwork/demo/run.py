@@ -1,4 +1,4 @@
-"""Data, BM25, training, one table, three examples, a report: the main job from end to end."""
+"""The demo from end to end: data, BM25, training, one table, three examples, a report."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from matchwork.data import Dataset, Split, load
-from matchwork.demo.folder import DemoFolder
 from matchwork.demo.matcher import TRAINING, untrained_matcher
 from matchwork.demo.report import write_demo_report
 from matchwork.evaluate import Comparison, Evaluation, compare_all, evaluate
@@ -31,8 +30,20 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class DemoResult(DemoFolder):
-    """Everything the demo shows; `comparisons` are with BM25."""
+class DemoResult:
+    """What the demo measured and where it lies.
+
+    Args:
+        dataset: The data set.
+        evaluations: System -> its evaluation on test.
+        comparisons: System -> measure -> its comparison with BM25.
+        weight: Weight of the matcher in the fusion, chosen on dev.
+        examples: Query -> the best documents.
+        explanation: Why the best document of the first example was found.
+        history: Numbers of every epoch.
+        out: Folder of matcher, report and picture.
+        seconds: Time it all took.
+    """
 
     dataset: Dataset
     evaluations: Mapping[str, Evaluation]
@@ -45,13 +56,28 @@ class DemoResult(DemoFolder):
     seconds: float
 
     @property
+    def matcher_folder(self) -> Path:
+        """Folder of the saved matcher."""
+        return self.out / "matcher"
+
+    @property
+    def report(self) -> Path:
+        """The report page."""
+        return self.out / "report.html"
+
+    @property
     def picture(self) -> Path:
-        """The matching matrix of one pair."""
+        """Picture of the explained pair."""
         return self.out / "matching.png"
 
 
 def run_demo(out: str | Path = "matchwork-demo", observer: Observer | None = None) -> DemoResult:
-    """Run it all; `out` receives the matcher, the report and the picture."""
+    """Run the demo.
+
+    Args:
+        out: Folder that receives the matcher, the report and the picture.
+        observer: Told of every stage and its progress.
+    """
     began, out, observer = time.monotonic(), Path(out), observer or Observer()
     observer.stage("building pydocs from the docstrings of the installed packages")
     dataset = load("pydocs")
@@ -102,7 +128,7 @@ def _train(matcher: Matcher, split: Split, observer: Observer) -> list[dict[str,
 
 
 def _rerank(bm25: BM25, matcher: Scorer, split: Split, observer: Observer) -> tuple[Run, Run]:
-    """BM25's best documents for every query, with its scores and with the matcher's."""
+    """Return BM25's best documents for every query, with its scores and with the matcher's."""
     found = bm25.retrieve(split.queries, DEPTH)
     pools = {query: tuple(scores) for query, scores in found.items()}
     progress = observer.progress
@@ -110,7 +136,7 @@ def _rerank(bm25: BM25, matcher: Scorer, split: Split, observer: Observer) -> tu
 
 
 def _choose_weight(bm25: BM25, matcher: Matcher, dev: Split, observer: Observer) -> float:
-    """Fusion weight and calibration, both from dev."""
+    """Calibrate the matcher and return its weight in the fusion, both from dev."""
     found, scored = _rerank(bm25, matcher, dev, observer)
     flat = [(s, dev.label(q, d)) for q, scores in scored.items() for d, s in scores.items()]
     matcher.calibration = Calibration.fit([s for s, _ in flat], [label for _, label in flat])
@@ -118,7 +144,7 @@ def _choose_weight(bm25: BM25, matcher: Matcher, dev: Split, observer: Observer)
 
 
 def _test_runs(pipeline: Pipeline, test: Split, observer: Observer) -> dict[str, Run]:
-    """The three systems on the same candidates."""
+    """Rank the same candidates with the three systems."""
     found, scored = _rerank(pipeline.first, pipeline.second, test, observer)
     return {
         "BM25": found,

@@ -20,9 +20,8 @@ from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.recipe.data import MAIN, DataSection, check_measures
 from matchwork.matcher.matcher import Matcher, length_limits
 from matchwork.models import MODELS
-from matchwork.models.iasm.linked_words import LinkedWords
+from matchwork.models.iasm.linked_words import LinkedWords, require_wordnet
 from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks
-from matchwork.models.iasm.wordnet import require_wordnet
 from matchwork.text import Tokenizer, WordTokenizer
 from matchwork.train.samples import TrainingSet
 

@@ -20,9 +20,12 @@ from matchwork.explain.spans import ValuedWord
 from matchwork.ordering import order
 from matchwork.report.highlight import Values
 from matchwork.report.line_charts import LinePoint, Titles, curves_with_bands
+from matchwork.report.numbers import Cell, interval, p_value, signed
+from matchwork.report.page import Table
 from matchwork.types import TextPair
 
 if TYPE_CHECKING:
+    from matchwork.data import Split
     from matchwork.matcher.matcher import Matcher
     from matchwork.report.drawing import Chart
 
@@ -200,6 +203,45 @@ def _panel(result: Faithfulness, curve: FaithfulnessCurve) -> "Chart":
     title, across = _TITLES[curve.kind]
     up = "change of the score (standard deviations)"
     return curves_with_bands(points, Titles(across, up, "order of the words", title))
+
+
+def matching_pairs(split: "Split", num_pairs: int, seed: int = 0) -> list[TextPair]:
+    """Draw pairs labelled as matches from a split, in random order.
+
+    Args:
+        split: The split.
+        num_pairs: Most pairs to draw.
+        seed: Of the order.
+
+    Raises:
+        DataError: The split has no matching pair.
+    """
+    pairs = [(each.query, each.document) for each in split.pairs() if each.label > 0]
+    if not pairs:
+        raise DataError(f"split {split.name!r} has no pair labelled as a match to explain")
+    chosen = np.random.default_rng(seed).permutation(len(pairs))[:num_pairs]
+    return [pairs[index] for index in chosen.tolist()]
+
+
+def faithfulness_table(result: Faithfulness) -> Table:
+    """Return a row per curve: areas, gain, interval and p-value."""
+    rows: list[list[Cell]] = [
+        [
+            kind,
+            outcome["area"],
+            outcome["random_area"],
+            signed(outcome["gain"]),
+            interval(*outcome["ci"]),
+            p_value(outcome["p"]),
+        ]
+        for kind, outcome in result.outcomes.items()
+    ]
+    note = (
+        f"{result.num_pairs:,} matching pairs, {result.num_draws} random orders each; areas in "
+        "standard deviations of the score; a gain above 0 means that the words named matter more "
+        f"than others. Words by: {result.evidence.lower()}"
+    )
+    return Table(["curve", "area", "random", "gain", "95 % interval", "p"], rows, note=note)
 
 
 class _Probe:

@@ -1,4 +1,4 @@
-"""VECTORS x VECTORS -> INTERACTION: tables of query words against document words."""
+"""Vectors to interactions: tables of query words by document words, and operations on them."""
 
 from matchwork.interact.interaction import (
     Codes,
@@ -6,13 +6,12 @@ from matchwork.interact.interaction import (
     Interaction,
     LazyEvidence,
     LazyMapping,
-    Side,
     WordWeights,
 )
 from matchwork.interact.masked import attend, masked_max, masked_mean, masked_softmax
 from matchwork.interact.max_sim import MaxSim, max_sim
-from matchwork.interact.score_layer import ScoreLayer
-from matchwork.interact.similarity import cosine, cosine_table, row_lengths
+from matchwork.interact.precision import ScoreLayer
+from matchwork.interact.similarity import cosine, cosine_table, row_lengths, same_words, unit_rows
 
 __all__ = [
     "Codes",
@@ -22,7 +21,6 @@ __all__ = [
     "LazyMapping",
     "MaxSim",
     "ScoreLayer",
-    "Side",
     "WordWeights",
     "attend",
     "cosine",
@@ -32,4 +30,6 @@ __all__ = [
     "masked_softmax",
     "max_sim",
     "row_lengths",
+    "same_words",
+    "unit_rows",
 ]

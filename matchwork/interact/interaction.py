@@ -1,21 +1,24 @@
-"""What a model saw between two texts, in a form that can be explained."""
+"""Evidence: what a model computed between two texts, in a form that can be shown."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from torch import Tensor
 
-Side: TypeAlias = Literal["query", "document"]
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """A table of query words (rows) by document words (columns) with its mask.
+    """A table of query words by document words.
 
-    With a `phrase_length` above 1, rows and columns stand for the phrases of that many words
-    that start there; the end of a text cuts them off.
+    Attributes:
+        values: Shape (batch, query, document).
+        mask: The same shape; True where both words are real.
+        phrase_length: Above 1, rows and columns stand for phrases of that many words that start
+            there (fewer at the end of a text).
     """
 
     values: Tensor
@@ -32,7 +35,13 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class WordWeights:
-    """One number per word of one side, shape (batch, length), with its mask."""
+    """One number per word of one side.
+
+    Attributes:
+        values: Shape (batch, length).
+        mask: The same shape; True at real words.
+        side: Whose words these are.
+    """
 
     values: Tensor
     mask: Tensor
@@ -48,10 +57,14 @@ class WordWeights:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Codes of one side's words, shape (batch, length, bits), with the words' mask.
+    """Hash codes of one side's words; padding is set to 0 in all three tensors.
 
-    `before` and `after`, shape (batch, length, dim), are the vectors that were hashed and what is
-    restored from their codes. The mask is applied to all three here.
+    Attributes:
+        values: Codes, shape (batch, length, bits).
+        mask: Shape (batch, length); True at real words.
+        side: Whose words these are.
+        before: Vectors that were hashed, shape (batch, length, dim).
+        after: Vectors restored from the codes, same shape.
     """
 
     values: Tensor
@@ -77,7 +90,7 @@ Value = TypeVar("Value")
 
 
 class LazyMapping(Mapping[str, Value]):
-    """Values that are made when somebody looks: training and ranking never do."""
+    """A mapping computed on first access, so that training and ranking never pay for it."""
 
     def __init__(self, make: Callable[[], Mapping[str, Value]]) -> None:
         self._make = make

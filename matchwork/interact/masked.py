@@ -1,6 +1,6 @@
-"""Reductions that ignore padding; the only file that knows about minus infinity.
+"""Reductions that ignore padding; over no values at all they give 0, never NaN.
 
-A slice with nothing in it gives 0 everywhere, never NaN.
+Masks are bool with the shape of the values, True at real entries.
 """
 
 import torch
@@ -8,30 +8,36 @@ from torch import Tensor
 
 
 def masked_softmax(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Softmax over the real entries; exactly 0 at padding."""
+    """Return the softmax over real entries; exactly 0 at padding."""
     return _softmax(values, mask, dim).masked_fill(~mask, 0.0)
 
 
 def attend(vectors: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
-    """Means of the vectors (batch, n, dim), weighted by the softmax of scores (batch, m, n).
+    """Return means of the vectors, weighted by the softmax of the scores.
 
-    Padding is 0 among the vectors, so that the mean of nothing is 0 whatever its weights.
+    Args:
+        vectors: Shape (batch, n, dim), 0 at padding.
+        scores: Shape (batch, m, n).
+        mask: Real vectors; shape (batch, m or 1, n).
+
+    Returns:
+        Shape (batch, m, dim).
     """
     return _softmax(scores, mask, dim=-1).to(vectors.dtype) @ vectors
 
 
 def _softmax(values: Tensor, mask: Tensor, dim: int) -> Tensor:
-    """Exactly 0 at padding, but equal weights where there is nothing else."""
+    """Exactly 0 at padding; equal weights where everything is padding."""
     return torch.softmax(values.masked_fill(~mask, torch.finfo(values.dtype).min), dim=dim)
 
 
 def masked_max(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Largest real entry."""
+    """Return the maximum over real entries."""
     largest = values.masked_fill(~mask, -torch.inf).amax(dim=dim)
     return torch.where(mask.any(dim=dim), largest, torch.zeros_like(largest))
 
 
 def masked_mean(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Mean of the real entries."""
+    """Return the mean over real entries."""
     total = values.masked_fill(~mask, 0.0).sum(dim=dim)
     return total / mask.sum(dim=dim).clamp_min(1)

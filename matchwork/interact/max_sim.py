@@ -1,4 +1,4 @@
-"""MaxSim: every query token is answered by the document token most like it."""
+"""MaxSim: the sum over query tokens of their largest cosine with any document token."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,19 @@ from torch import Tensor
 
 from matchwork.interact.similarity import cosine_table
 
-_LEAST = -1.0  # that a cosine can be
+_LEAST = -1.0  # smallest cosine
 
 
 class MaxSim(NamedTuple):
-    """Scores (batch,), sums of the values (batch, query) of each query token's best cosine.
+    """The result of `max_sim`; `table`, `positions` and `alignment` are computed when read.
 
-    `cosines` and `nearest` are of padding, too; what is read from them, `table` and `places`, is
-    made when it is asked for.
+    Attributes:
+        scores: Sums of `values`, shape (batch,).
+        values: Largest cosine of each query token, shape (batch, query).
+        nearest: Position of that document token, shape (batch, query); any number at padding.
+        cosines: Shape (batch, query, document), padding included.
+        query_mask: Shape (batch, query).
+        document_mask: Shape (batch, document).
     """
 
     scores: Tensor
@@ -26,35 +31,40 @@ class MaxSim(NamedTuple):
 
     @property
     def mask(self) -> Tensor:
-        """Which cosines are between tokens, (batch, query, document)."""
+        """True where both tokens are real, shape (batch, query, document)."""
         return self.query_mask.unsqueeze(-1) & self.document_mask.unsqueeze(-2)
 
     @property
     def table(self) -> Tensor:
-        """All cosines, (batch, query, document); 0 where one is not between tokens."""
+        """All cosines, shape (batch, query, document); 0 at padding."""
         return self.cosines.masked_fill(~self.mask, 0.0)
 
     @property
-    def places(self) -> Tensor:
-        """Which document token is the best, (batch, query); -1 where there is none."""
+    def positions(self) -> Tensor:
+        """Position of the best document token, shape (batch, query); -1 where there is none."""
         answered = self.query_mask & self.document_mask.any(dim=-1, keepdim=True)
         return self.nearest.masked_fill(~answered, -1)
 
     def alignment(self) -> Tensor:
-        """The table with nothing but the best cosine of every query token.
+        """Return the table with all but the largest cosine of every query token set to 0.
 
         It adds up to the score, unless the document has no tokens.
         """
-        values = self.values.masked_fill(self.places < 0, 0.0).unsqueeze(-1)
+        values = self.values.masked_fill(self.positions < 0, 0.0).unsqueeze(-1)
         return torch.zeros_like(self.cosines).scatter(-1, self.nearest.unsqueeze(-1), values)
 
 
 def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: Tensor) -> MaxSim:
-    """Sum over query tokens of the largest cosine with any document token.
+    """Return, for every pair, the sum of each query token's largest cosine with the document.
 
-    Vectors are (batch, tokens, dim), masks (batch, tokens). Padding is left out of the maximum,
-    not set to 0, which would beat the cosines of texts that have nothing in common. A document
-    without tokens answers every query token with -1, the least that there is.
+    Padding is left out of the maximum; setting it to 0 would beat negative cosines. A document
+    without tokens gives every query token -1, the smallest cosine.
+
+    Args:
+        query: Vectors, shape (batch, query, dim).
+        document: Vectors, shape (batch, document, dim).
+        query_mask: Shape (batch, query).
+        document_mask: Shape (batch, document).
     """
     cosines = cosine_table(query, document)
     padding_loses = cosines.masked_fill(~document_mask.unsqueeze(-2), 2 * _LEAST)

@@ -1,4 +1,4 @@
-"""How alike two words are."""
+"""Cosine similarity of word vectors."""
 
 from typing import Any, NamedTuple, Self
 
@@ -7,27 +7,41 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
+from matchwork.errors import ConfigError
 from matchwork.interact.interaction import Interaction
 from matchwork.interact.precision import wide_type
 
 EPSILON = 1e-8
-TINY = 1e-24  # under a division: no value that matters is moved by it
+TINY = 1e-24  # keeps divisions finite, too small to change any other result
 
 
 def row_lengths(vectors: Tensor) -> Tensor:
-    """Euclidean length of every vector; the gradient at a zero vector is zero."""
+    """Return the Euclidean norm over the last dimension; its gradient at zero vectors is zero."""
     lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1, dtype=wide_type(vectors))
     return lengths
 
 
+def unit_rows(vectors: Tensor) -> Tensor:
+    """Scale every vector of the last dimension to norm 1; zero vectors stay zero."""
+    return vectors / row_lengths(vectors).clamp_min(EPSILON).unsqueeze(-1)
+
+
 def cosine_table(left: Tensor, right: Tensor) -> Tensor:
-    """`x.y / max(|x||y|, 1e-8)` for all rows x of `left`, y of `right`: a zero row gives 0."""
+    """Return the cosines of all rows, shape (..., m, n); a zero vector has cosine 0.
+
+    Args:
+        left: Shape (..., m, dim).
+        right: Shape (..., n, dim).
+    """
     table: Tensor = _CosineTable.apply(left, right)  # type: ignore[no-untyped-call]
     return table
 
 
 class Cosines(NamedTuple):
-    """A table of cosines, (..., m, n), and the lengths in it, (..., m, 1) and (..., 1, n)."""
+    """A table of cosines, shape (..., m, n), and the norms of both sides, kept for gradients.
+
+    The norms have shapes (..., m, 1) and (..., 1, n).
+    """
 
     table: Tensor
     left_lengths: Tensor
@@ -35,20 +49,20 @@ class Cosines(NamedTuple):
 
     @classmethod
     def of(cls, left: Tensor, right: Tensor) -> Self:
-        """Divides the small table instead of the long texts."""
+        """Compute `x.y / max(|x||y|, 1e-8)`, dividing the table, not the larger texts."""
         lengths = row_lengths(left).unsqueeze(-1), row_lengths(right).unsqueeze(-2)
         scale = (lengths[0] * lengths[1]).clamp_min_(EPSILON)
         return cls((left @ right.transpose(-1, -2)) / scale, *lengths)
 
     def slopes(self, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """`weights`, `left_factors`, `right_factors` of the gradients of both texts.
+        """Return `weights`, `left_factors` and `right_factors` of the gradients of both sides.
 
-        They are `left_factors * left + weights @ right` and, with the transpose of `weights`,
-        `right_factors * right + weights' @ left`; a factor has the shape (..., rows, 1).
+        The gradients are `left_factors * left + weights @ right` and
+        `right_factors * right + weights.mT @ left`; factors have shape (..., rows, 1).
         """
         gradient = gradient.to(self.table.dtype)
         scale = self.left_lengths * self.right_lengths
-        # d table = d(x.y) / scale - table * d(scale) / scale; a clamped scale does not move.
+        # d table = d(x.y) / scale - table * d(scale) / scale; a clamped scale is constant.
         inward = (gradient * self.table).masked_fill_(scale < EPSILON, 0.0)
         return (
             gradient / scale.clamp_min_(EPSILON),
@@ -58,9 +72,7 @@ class Cosines(NamedTuple):
 
 
 class _CosineTable(torch.autograd.Function):
-    """Written by hand because autograd sends several copies of every text through memory, which
-    takes longer than the products.
-    """
+    """Differentiated by hand: autograd's copies of the texts cost more than the products."""
 
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor) -> Tensor:
@@ -81,7 +93,7 @@ class _CosineTable(torch.autograd.Function):
 
 
 def _accumulate(rows: Tensor, factors: Tensor, weights: Tensor, others: Tensor) -> Tensor:
-    """`factors * rows + weights @ others`, adding up in place."""
+    """Return `factors * rows + weights @ others`, accumulated in place."""
     total = (rows * factors).to(weights.dtype)
     if total.ndim == 3:
         total = total.baddbmm_(weights, others.to(weights.dtype))
@@ -91,6 +103,17 @@ def _accumulate(rows: Tensor, factors: Tensor, weights: Tensor, others: Tensor) 
 
 
 def cosine(query: Encoded, document: Encoded) -> Interaction:
-    """Cosine similarity of every query word with every document word; 0 at padding."""
+    """Return the cosine of every query word with every document word; 0 at padding."""
     mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
     return Interaction(cosine_table(query.vectors, document.vectors), mask)
+
+
+def same_words(query: Encoded, document: Encoded) -> Tensor:
+    """Return True where two words have the same id, shape (batch, query, document)."""
+    if query.ids is None or document.ids is None:
+        raise ConfigError(
+            "comparing words by id needs an encoder with one vector per word, such as "
+            "WordEmbedding, but this one gives no word ids; use that, or compare vectors instead"
+        )
+    same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
+    return same & query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)

@@ -193,7 +193,7 @@ class Matcher:
     @property
     def pair_room(self) -> int | None:
         """Most tokens of two texts together; None: any number, or they are not read as one."""
-        room = self.model.pair_room
+        room = self.model.max_pair_tokens
         return room if room is None else min(room, self.max_pair_length or room)
 
     def batch_limits(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""INTERACTION -> SCORE: one file per model; importing this package registers them all."""
+"""Models: interactions to scores, a file or folder per paper; importing this registers them."""
 
 from matchwork.models.addax.model import ADDAX, AddaxConfig
 from matchwork.models.bag import BagMatcher, BagMatcherConfig
@@ -17,7 +17,8 @@ from matchwork.models.base import (
 from matchwork.models.bi_encoder import BiEncoder, BiEncoderConfig
 from matchwork.models.colbert import ColBERT, ColBERTConfig
 from matchwork.models.cross_encoder import CrossEncoder, CrossEncoderConfig
-from matchwork.models.hcan.model import HCAN, HCANConfig
+from matchwork.models.hcan.config import HCANConfig
+from matchwork.models.hcan.model import HCAN
 from matchwork.models.iam.model import IAM, IAMConfig
 from matchwork.models.iasm.model import IASM, IASMConfig
 from matchwork.models.knrm import KNRM, KNRMConfig

@@ -1,9 +1,9 @@
-"""Bag matcher: two sums of word vectors, compared by their cosine.
+"""Bag of words: the cosine of two sums of word vectors; word order is ignored.
 
-The simplest learned matcher, and a strong one when little text is at hand: with vectors for
-words and bigrams it learns which words stand for each other. Order does not matter to it.
-Trained with in-batch negatives (every other document of the batch), as in Henderson et al.,
-Efficient Natural Language Response Suggestion for Smart Reply, 2017, arXiv:1705.00652.
+The simplest learned matcher, and strong with little training text: with vectors for words and
+bigrams it learns which words mean the same. Trained with in-batch negatives (the other documents
+of the batch), as in Henderson et al., Efficient Natural Language Response Suggestion for Smart
+Reply, 2017, arXiv:1705.00652.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
-from matchwork.interact import Interaction, row_lengths
+from matchwork.interact import Interaction, row_lengths, unit_rows
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 EPSILON = 1e-8
@@ -22,13 +22,17 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class BagMatcherConfig(ModelConfig):
-    """`scale` multiplies the cosine, so that a softmax over candidates can be sharp."""
+    """Settings of `BagMatcher`.
+
+    Attributes:
+        scale: Initial factor of the cosine, which training changes; large values sharpen a
+            softmax over candidates.
+    """
 
     scale: float = 20.0
 
     def __post_init__(self) -> None:
-        if self.scale <= 0:
-            raise ConfigError(f"scale must be positive, got {self.scale}")
+        require_positive(self, "scale")
 
 
 @register("bag")
@@ -44,7 +48,7 @@ class BagMatcher(MatchModel):
         self.log_scale = nn.Parameter(torch.tensor(float(config.scale)).log())
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """The cosine is a sum over word pairs: each cell of the evidence is its share."""
+        """Compute scores; the evidence is what each word pair adds to them."""
         q, d = _bag(query), _bag(document)
         scores = self.log_scale.exp() * (q * d).sum(dim=-1)
         lengths = row_lengths(query.vectors.sum(dim=1)) * row_lengths(document.vectors.sum(dim=1))
@@ -54,10 +58,9 @@ class BagMatcher(MatchModel):
         return MatchOutput(scores, {"contribution": Interaction(shares, mask)})
 
     def match_all(self, query: Encoded, document: Encoded) -> Tensor:
-        """One matrix product instead of all pairs."""
+        """Score all pairs with one matrix product."""
         return self.log_scale.exp() * _bag(query) @ _bag(document).T
 
 
 def _bag(text: Encoded) -> Tensor:
-    total = text.vectors.sum(dim=1)
-    return total / row_lengths(total).clamp_min(EPSILON).unsqueeze(-1)
+    return unit_rows(text.vectors.sum(dim=1))

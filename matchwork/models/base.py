@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Side
+from matchwork.interact import Evidence
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
+from matchwork.types import Side
 
 FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
 """Training defaults of models that fine-tune a transformer."""
@@ -139,7 +140,7 @@ class Model(nn.Module, ABC):
         return output.scores
 
     @property
-    def pair_room(self) -> int | None:
+    def max_pair_tokens(self) -> int | None:
         """Maximum number of tokens of both texts together; None: no limit."""
         return None if bi_encoded(self) else self.encoder.max_pair_tokens
 
@@ -183,7 +184,7 @@ class MatchModel(Model):
         return self.post_encode(self.encoder(sequences), sequences)
 
     def encode_pairs(self, batch: PairBatch) -> tuple[Encoded, Encoded]:
-        """Encode queries and documents: separately or, with a joint encoder, as one text."""
+        """Encode queries and documents: separately or, with `encoder.cross_encode`, as one text."""
         if not self.encoder.cross_encode:
             return self.encode(batch.query), self.encode(batch.document)
         joined = self.encoder.encode_pair(batch.query, batch.document)

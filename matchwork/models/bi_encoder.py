@@ -1,8 +1,8 @@
 """Bi-encoder: one vector per text, compared by their cosine.
 
 Reimers and Gurevych, Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks, EMNLP 2019,
-arXiv:1908.10084. Documents can be encoded once and kept (`Matcher.index`). As in that paper's
-library, the mean is over all tokens that the transformer reads, [CLS] and [SEP] included.
+arXiv:1908.10084. As in that paper's library, the mean is over all tokens that the transformer
+reads, [CLS] and [SEP] included.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
-from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths
+from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths, unit_rows
 from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 
 EPSILON = 1e-8
@@ -21,9 +21,12 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class BiEncoderConfig(ModelConfig):
-    """How token vectors become one, how two of them are compared, and a factor of the score.
+    """Settings of `BiEncoder`.
 
-    `scale` lets a softmax over candidates be sharp; training moves it.
+    Attributes:
+        pooling: The text's vector: the mean of its token vectors, or that of [CLS].
+        similarity: How two text vectors are compared.
+        scale: Initial factor of the score, which training changes.
     """
 
     pooling: Literal["mean", "cls"] = "mean"
@@ -31,13 +34,12 @@ class BiEncoderConfig(ModelConfig):
     scale: float = 20.0
 
     def __post_init__(self) -> None:
-        if self.scale <= 0:
-            raise ConfigError(f"scale must be positive, got {self.scale}")
+        require_positive(self, "scale")
 
 
 @register("bi-encoder")
 class BiEncoder(MatchModel):
-    """Score = scale * cos(vector of the query, vector of the document)."""
+    """Score = scale * cos(query vector, document vector), or their dot product."""
 
     Config: ClassVar[type[ModelConfig]] = BiEncoderConfig
     config: BiEncoderConfig
@@ -54,26 +56,24 @@ class BiEncoder(MatchModel):
         self.log_scale = nn.Parameter(torch.tensor(float(config.scale)).log())
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Row by row; the evidence is made when somebody looks."""
+        """Compare the text vectors row by row."""
         q, d = self._vector(query), self._vector(document)
         scale = self.log_scale.exp()
         evidence = LazyMapping(lambda: self._evidence(query, document, scale))
         return MatchOutput(scale * (q * d).sum(dim=-1), evidence)
 
     def match_all(self, query: Encoded, document: Encoded) -> Tensor:
-        """One matrix product instead of all pairs."""
+        """Score all pairs with one matrix product."""
         return self.log_scale.exp() * self._vector(query) @ self._vector(document).T
 
     def condense(self, text: Encoded) -> Encoded:
-        """The one vector that stands for the text, as a text of one token."""
+        """Return the text's vector, as a text of one token."""
         vector = self._pool(text).unsqueeze(1)
         return Encoded(vector, torch.ones_like(vector[..., 0], dtype=torch.bool))
 
     def _vector(self, text: Encoded) -> Tensor:
         vector = self._pool(text)
-        if self.config.similarity == "dot":
-            return vector
-        return vector / row_lengths(vector).clamp_min(EPSILON).unsqueeze(-1)
+        return vector if self.config.similarity == "dot" else unit_rows(vector)
 
     def _pool(self, text: Encoded) -> Tensor:
         special = _special_vectors(text)
@@ -83,7 +83,7 @@ class BiEncoder(MatchModel):
         return total / _num_tokens(text, special).unsqueeze(-1)
 
     def _evidence(self, query: Encoded, document: Encoded, scale: Tensor) -> dict[str, Interaction]:
-        """Of means, what each pair of tokens adds to the score; special tokens add the rest."""
+        """For means, what each token pair adds to the score; special tokens add the rest."""
         alike = cosine(query, document)
         if self.config.pooling == "cls":
             return {"similarity": alike}

@@ -1,10 +1,9 @@
-"""ColBERT: every query token looks for the document token most like it.
+"""ColBERT: every query token is matched with its most similar document token.
 
 Khattab and Zaharia, ColBERT: Efficient and Effective Passage Search via Contextualized Late
 Interaction over BERT, SIGIR 2020, arXiv:2004.12832. Departures: special tokens are read but not
 matched, queries are not padded with [MASK], and the projection to fewer dimensions is optional,
-so that an encoder can be used without any training. Documents can be encoded once and kept
-(`Matcher.index`).
+so that an encoder can be used without any training.
 """
 
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
+from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
 from matchwork.interact import Interaction, LazyEvidence, LazyMapping, WordWeights, max_sim
 from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences
@@ -22,20 +21,19 @@ from matchwork.text import Sequences
 
 @dataclass(frozen=True, kw_only=True)
 class ColBERTConfig(ModelConfig):
-    """Width of the token vectors (None: that of the encoder), and a factor of the score.
+    """Settings of `ColBERT`.
 
-    The paper projects to `dim` = 128. `scale` lets a softmax over candidates be sharper or
-    softer; training moves it.
+    Attributes:
+        dim: Width that token vectors are projected to (the paper: 128); None: no projection.
+        scale: Initial factor of the score, which training changes.
     """
 
     dim: int | None = None
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.dim is not None and self.dim < 1:
-            raise ConfigError(f"dim must be at least 1, got {self.dim}")
-        if self.scale <= 0:
-            raise ConfigError(f"scale must be positive, got {self.scale}")
+        require_at_least(self, 1, "dim")
+        require_positive(self, "scale")
 
 
 @register("colbert")
@@ -59,17 +57,17 @@ class ColBERT(MatchModel):
             self.projection = nn.Linear(encoder.dim, config.dim, bias=False)
 
     def post_encode(self, text: Encoded, sequences: Sequences) -> Encoded:
-        """The vectors that are matched."""
+        """Project token vectors."""
         return Encoded(self.projection(text.vectors), text.mask, text.ids)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """MaxSim; the evidence is all cosines, and the best one of every query token."""
-        found = max_sim(query.vectors, document.vectors, query.mask, document.mask)
+        """Compute MaxSim; the evidence is all cosines and the largest one of every query token."""
+        best = max_sim(query.vectors, document.vectors, query.mask, document.mask)
         evidence: LazyEvidence = LazyMapping(
             lambda: {
-                "similarity": Interaction(found.table, found.mask),
-                "alignment": Interaction(found.alignment(), found.mask),
-                "query_agreement": WordWeights(found.values, query.mask, "query"),
+                "similarity": Interaction(best.table, best.mask),
+                "alignment": Interaction(best.alignment(), best.mask),
+                "query_agreement": WordWeights(best.values, query.mask, "query"),
             }
         )
-        return MatchOutput(self.log_scale.exp() * found.scores, evidence)
+        return MatchOutput(self.log_scale.exp() * best.scores, evidence)

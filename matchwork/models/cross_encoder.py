@@ -1,7 +1,7 @@
 """Cross-encoder: both texts in one sequence, `[CLS] query [SEP] document [SEP]`.
 
 Nogueira and Cho, Passage Re-ranking with BERT, 2019, arXiv:1901.04085. Every layer of the
-transformer sees both texts, which makes it the strongest way to use one and the slowest: no
+transformer sees both texts, which is the most accurate way to use it and the slowest: no
 document can be encoded before its query is known.
 """
 
@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
-from matchwork.encode import Encoded, Encoder, TransformerEncoder
+from matchwork.config import require_dropout
+from matchwork.encode import Encoder, TransformerEncoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Interaction, LazyMapping, cosine
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact import LazyMapping, cosine
+from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import FINE_TUNING, MatchOutput, ModelConfig, PairModel, register
 from matchwork.text import PairBatch
 
@@ -22,19 +23,23 @@ _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU}
 
 @dataclass(frozen=True, kw_only=True)
 class CrossEncoderConfig(ModelConfig):
-    """The relevance head: a dense layer on the vector of [CLS], its activation, dropout."""
+    """Settings of the relevance head: a dense layer on the vector of [CLS].
+
+    Attributes:
+        activation: Activation of the dense layer.
+        dropout: Dropout before the output.
+    """
 
     activation: Literal["tanh", "relu", "gelu"] = "tanh"
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        require_dropout(self, "dropout")
 
 
 @register("cross-encoder")
 class CrossEncoder(PairModel):
-    """Score = v . activation(W [CLS] + b) + c, the logit of "relevant"."""
+    """Score = v . activation(W [CLS] + b) + c, the logit of relevance."""
 
     Config: ClassVar[type[ModelConfig]] = CrossEncoderConfig
     config: CrossEncoderConfig
@@ -51,8 +56,8 @@ class CrossEncoder(PairModel):
     def __init__(self, config: CrossEncoderConfig, encoder: Encoder) -> None:
         if not isinstance(encoder, TransformerEncoder):
             raise ConfigError(
-                "a cross-encoder lets the words of two texts see each other, which only a "
-                f'transformer does, not {encoder.kind!r}; use vectors.source = "transformer"'
+                "a cross-encoder needs a transformer, which reads two texts at once, not "
+                f'{encoder.kind!r}; use vectors.source = "transformer"'
             )
         super().__init__(config, encoder)
         self.dense = nn.Linear(encoder.dim, encoder.dim)
@@ -63,22 +68,18 @@ class CrossEncoder(PairModel):
     def forward(self, batch: PairBatch) -> MatchOutput:
         """Read both texts at once.
 
-        The evidence is how alike their token vectors are after that, not what the score is
-        made of: the head sees [CLS] alone.
+        The evidence is the cosine of their token vectors, which is not what the score is computed
+        from: the head reads [CLS] alone.
         """
         joined = self.encoder.encode_pair(batch.query, batch.document)
-        evidence = LazyMapping(lambda: _alike(joined.query, joined.document))
+        evidence = LazyMapping(lambda: {"similarity": cosine(joined.query, joined.document)})
         return MatchOutput(self._head(joined.first), evidence)
 
     def scores(self, batch: PairBatch) -> Tensor:
-        """Without evidence, the last layer need not see any vector but that of [CLS]."""
+        """Return scores only: the last layer computes no vector but that of [CLS]."""
         return self._head(self.encoder.encode_pair_first(batch.query, batch.document))
 
     def _head(self, first: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.dense(first)))
         scores: Tensor = self.output(hidden).squeeze(-1)
         return scores
-
-
-def _alike(query: Encoded, document: Encoded) -> dict[str, Interaction]:
-    return {"similarity": cosine(query, document)}

@@ -5,8 +5,8 @@ SIGIR 2017, https://arxiv.org/abs/1706.06613.
 
 Departures: padding adds nothing; the outer tanh is left out (it changes no ranking and
 saturates), and logarithms are of 1 + count, so that a word without a match adds zero instead
-of a constant. `gate="length"` weighs each query word by the length of its vector, as DRMM
-weighs words by idf: give the encoder vectors scaled by idf and rare words count for more.
+of a constant. `gate="length"` weighs each query word by the norm of its vector: with vectors
+scaled by idf, rare words count for more, as in DRMM.
 """
 
 import math
@@ -16,19 +16,27 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, WordWeights, cosine, row_lengths
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 EPSILON = 1e-8
-FAR = 1e4  # a similarity no kernel reaches
-CUT = 80.0  # exp(-80) is nothing; below it come denormal numbers, a hundred times as slow
+FAR = 1e4  # a similarity where every kernel is 0
+CUT = 80.0  # exponents stop at -80: denormal numbers are a hundred times slower
 
 
 @dataclass(frozen=True, kw_only=True)
 class KNRMConfig(ModelConfig):
-    """One kernel for exact matches at similarity 1, the others evenly spread over [-1, 1]."""
+    """Settings of `KNRM`.
+
+    Attributes:
+        num_kernels: One kernel at similarity 1 (exact matches), the others evenly spread over
+            [-1, 1].
+        sigma: Width of the soft kernels.
+        exact_sigma: Width of the kernel of exact matches.
+        gate: Weights of query words: all equal, or the norms of their vectors.
+    """
 
     num_kernels: int = 11
     sigma: float = 0.1
@@ -36,11 +44,8 @@ class KNRMConfig(ModelConfig):
     gate: Literal["none", "length"] = "none"
 
     def __post_init__(self) -> None:
-        if self.num_kernels < 2:
-            raise ConfigError(f"num_kernels must be at least 2, got {self.num_kernels}")
-        if min(self.sigma, self.exact_sigma) <= 0:
-            widths = f"sigma {self.sigma}, exact_sigma {self.exact_sigma}"
-            raise ConfigError(f"kernel widths must be positive, got {widths}")
+        require_at_least(self, 2, "num_kernels")
+        require_positive(self, "sigma", "exact_sigma")
 
 
 @register("knrm")
@@ -70,17 +75,17 @@ class KNRM(MatchModel):
         self.score = nn.Linear(config.num_kernels, 1)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Similarity table, kernels, pooling over document words, then over query words."""
+        """Pool kernels of the similarity table over document words, then over query words."""
         similarity = cosine(query, document)
         gates = self._gates(query)
-        # Padding is put where every kernel is zero: one pass over the table, not one a kernel.
+        # Padding goes where every kernel is 0: one pass over the table instead of one per kernel.
         values = similarity.values.masked_fill(~similarity.mask, FAR)
         counts = [
             torch.exp(-((values - centre) / (math.sqrt(2) * width)).square().clamp_max(CUT)).sum(-1)
             for centre, width in zip(self.centres, self.widths, strict=True)
         ]
         logs = torch.log1p(torch.stack(counts, dim=-1))
-        # No matrix product, which autocast would round.
+        # Not a matrix product, which autocast would compute in 16 bits.
         by_word = (logs * gates.unsqueeze(-1) * self.score.weight[0]).sum(dim=-1)
         scores = by_word.sum(dim=1) + self.score.bias
         evidence: dict[str, Evidence] = {

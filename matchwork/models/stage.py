@@ -1,25 +1,31 @@
-"""Parts of a model that are trained before the whole: what such a stage learns, and from what."""
+"""Stages: parts of a model that are trained before the whole model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from matchwork.errors import ConfigError
+from matchwork.config import require_at_least, require_positive
 from matchwork.text import TokenTable
-
-Side: TypeAlias = Literal["query", "document"]
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageConfig:
-    """Base of the settings of a stage, `[stage.NAME]` of a recipe; a stage may add its own.
+    """Base of a stage's settings, `[stage.NAME]` of a recipe; a stage may add its own.
 
-    `patience`: epochs without a lower loss on dev before the stage ends. `halve_every`: epochs
-    after which the learning rate is halved, again and again.
+    Attributes:
+        optimizer: Name of the optimizer.
+        learning_rate: Initial learning rate.
+        weight_decay: Weight decay of the optimizer.
+        clip_norm: Largest norm of a gradient; None: no clipping.
+        batch_size: Size of a batch; the stage says what it counts.
+        max_epochs: Number of epochs after which the stage ends.
+        patience: Epochs without a lower loss on dev after which it ends; None: never early.
+        halve_every: Epochs after which the learning rate is halved, repeatedly; None: never.
     """
 
     optimizer: str = "adam"
@@ -32,92 +38,89 @@ class StageConfig:
     halve_every: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "max_epochs", "patience", "halve_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
-        if self.learning_rate <= 0:
-            raise ConfigError(f"learning_rate must be positive, got {self.learning_rate}")
-        if self.weight_decay < 0:
-            raise ConfigError(f"weight_decay must not be negative, got {self.weight_decay}")
-        if self.clip_norm is not None and self.clip_norm <= 0:
-            raise ConfigError(f"clip_norm must be positive, got {self.clip_norm}")
+        require_at_least(self, 1, "batch_size", "max_epochs", "patience", "halve_every")
+        require_positive(self, "learning_rate", "clip_norm")
+        require_at_least(self, 0, "weight_decay")
 
 
 class Texts(Protocol):
-    """The tokenised texts of a split; what `matchwork.train.TrainingSet` shows to a stage."""
+    """The tokenised texts of a split, as a stage sees a `matchwork.train.TrainingSet`."""
 
     @property
     def queries(self) -> TokenTable:
-        """Every query once."""
+        """Distinct queries."""
         ...
 
     @property
     def documents(self) -> TokenTable:
-        """Every document once."""
+        """Distinct documents."""
         ...
 
 
 class StageBatch(Protocol):
-    """Anything that knows its way to another device: `Sequences`, a tensor."""
+    """Anything that can be moved to a device, such as `Sequences` or a tensor."""
 
     def to(self, device: torch.device) -> "StageBatch":
-        """The same batch there."""
+        """Return the batch on `device`."""
         ...
 
 
 class Stage(ABC):
-    """A part of a model that is trained before the whole: its data, its loss, its measure.
+    """A part of a model that is trained before the whole: its batches, loss and dev measure.
 
-    `module` holds the parameters that the stage trains, all of them and nothing else; they may
-    be used frozen by the stages after it, and are trained again with the whole model if they
-    require gradients there. The order of random numbers is the trainer's care: it seeds torch
-    before `prepare`, every step, `measure` and `finish`. Modules and batches are on the device
-    of training by then; `prepare`, `measure` and `finish` move what they read of `texts`.
+    The trainer seeds torch before `prepare`, every step, `measure` and `finish`, and moves modules
+    and batches to the device of training; `prepare`, `measure` and `finish` themselves move what
+    they read of `texts`.
+
+    Attributes:
+        name: Name in recipes and logs.
+        module: Holds exactly the parameters that the stage trains. Later stages may use them
+            frozen; the whole model trains them again if they require gradients there.
+        config: Settings of the stage.
+        sides: The texts that it reads.
+        after: Names of earlier stages whose result it uses; None: all of them.
     """
 
     name: str
     module: nn.Module
     config: StageConfig
     sides: tuple[Side, ...] = ("query", "document")
-    """Whose texts it reads."""
     after: tuple[str, ...] | None = None
-    """The stages whose outcome it uses, by name; None: all that come before it."""
 
     @property
     def reads(self) -> Mapping[str, Any]:
-        """Plain values beside `config` and the printed form of `module` that decide what is learnt.
+        """Further JSON values that the result depends on.
 
-        A finished stage is used again only by one that reads the same.
+        A finished stage is reused only if these, `config` and the printed `module` are equal.
         """
         return {}
 
     def prepare(self, texts: Texts, seed: int) -> None:  # noqa: B027
-        """Once before the first step, also of a resumed run; must end alike both times."""
+        """Prepare before the first step; must have the same effect when a run is resumed."""
 
     @abstractmethod
     def batches(self, texts: Texts, epoch: int, seed: int) -> Iterable[StageBatch]:
-        """One epoch (from 0); the same batches for equal (epoch, seed), similar lengths together.
+        """Return the batches of an epoch (from 0), equal for equal `epoch` and `seed`.
 
-        A sequence, or anything with a `__length_hint__`, tells the progress bar its end.
+        A length, or a `__length_hint__`, lets the progress bar show its end.
         """
 
     @abstractmethod
     def loss(self, batch: Any) -> Tensor:
-        """What training makes small; its gradient counts, so it may stand in for another value."""
+        """Return the loss of a batch; only its gradient matters."""
 
     def after_step(self) -> None:  # noqa: B027
-        """After every step: put parameters back to where they are allowed to be."""
+        """Project parameters back into their domain; called after every step."""
 
     @abstractmethod
     def measure(self, texts: Texts) -> dict[str, float]:
-        """On dev, without gradients: "loss" (lower is better) chooses the epoch and ends the stage.
+        """Return measures on dev, computed without gradients.
 
-        The rest is only logged.
+        "loss" (lower is better) selects the epoch and stops the stage; others are only logged.
         """
 
     def finish(self, texts: Texts) -> None:  # noqa: B027
-        """Once, with the best weights: fill buffers of `module`, which are kept with them."""
+        """Fill buffers of `module`; called once, with the weights of the best epoch."""
 
 
 @runtime_checkable

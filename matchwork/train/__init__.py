@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from matchwork.packages import lazy_names, make_callable
 from matchwork.train.config import TrainConfig
 from matchwork.train.losses import LOSSES, register_loss
-from matchwork.train.optimizers import OPTIMIZERS, SCHEDULES, register_schedule
+from matchwork.train.optimizers import OPTIMIZERS, SCHEDULES
 from matchwork.train.samplers import SAMPLERS, Sampler
 from matchwork.train.samples import TrainingSet
 
@@ -32,7 +32,6 @@ __all__ = [
     "TrainConfig",
     "TrainingSet",
     "register_loss",
-    "register_schedule",
     *_HOMES,
 ]
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -2,9 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -14,15 +13,13 @@ from torch import Tensor
 from matchwork.errors import ConfigError, DataError, TrainingError
 from matchwork.evaluate import gain
 from matchwork.files import atomic_write
-from matchwork.models import Model
 from matchwork.quiet import silence_lightning
-from matchwork.train.config import TrainConfig
 from matchwork.train.loggers import LOG_EVERY
 from matchwork.train.module import trained_tensors
-from matchwork.train.result import TrainObserver
 from matchwork.train.state import (
     BEST,
     LAST,
+    TrainingRun,
     TrainState,
     not_finite,
     save_checkpoint,
@@ -30,8 +27,6 @@ from matchwork.train.state import (
 )
 from matchwork.train.validation import DevLoss
 
-Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
-"""Returns dev measures of a model; one of them is `dev_measure`."""
 _WORK_PER_SAVE = 10  # seconds of training for each second of saving
 
 
@@ -39,28 +34,14 @@ class Checkpointing(pl.callbacks.Checkpoint):
     """Measures on dev after every epoch, saves the best weights and checkpoints, stops early.
 
     Args:
-        folder: Where the files go.
-        config: The training settings.
+        run: The run, which names the folder and how dev is measured.
         fingerprint: Identity of the run, written to checkpoints.
-        validate: Returns the dev measures of a model; None: every epoch is the best so far.
-        observer: Called after every epoch; None: not called.
         dev_loss: The loss on dev, if it is computed during epochs.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        config: TrainConfig,
-        fingerprint: str,
-        validate: Validate | None,
-        observer: TrainObserver | None,
-        dev_loss: DevLoss | None,
-    ) -> None:
-        self.folder = folder
-        self.config = config
+    def __init__(self, run: TrainingRun, fingerprint: str, dev_loss: DevLoss | None) -> None:
+        self.run, self.config, self.folder = run, run.config, run.folder
         self.fingerprint = fingerprint
-        self.validate = validate
-        self.observer = observer
         self.dev_loss = dev_loss
         self._epoch_began = self._saved_at = time.monotonic()
         self._save_seconds = 0.0
@@ -108,16 +89,16 @@ class Checkpointing(pl.callbacks.Checkpoint):
         trainer.should_stop = state.finished(self.config)
         if trainer.should_stop or self._is_worth_saving():
             self._checkpoint(trainer, pl_module)
-        if self.observer and trainer.is_global_zero:
-            self.observer.epoch(record)
+        if trainer.is_global_zero:
+            self.run.observer.epoch(record)
 
     def _measure(self, trainer: pl.Trainer, pl_module: Any) -> dict[str, float]:
-        if self.validate is None:
+        if self.run.validate is None:
             return {}
         measured: dict[str, float] = {}
         if trainer.is_global_zero:
             try:
-                measured = dict(self.validate(pl_module.model))
+                measured = dict(self.run.validate(pl_module.model))
             except DataError as error:  # finite weights can still give scores that overflow
                 state: TrainState = pl_module.state
                 where = f"step {state.step} (epoch {state.epoch + 1})"

@@ -1,7 +1,7 @@
 """The settings of a training run."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, partial
 from inspect import Parameter, signature
 from typing import Any, Literal
@@ -36,16 +36,14 @@ class TrainConfig:
             "steps".
         warmup: Share of all steps in which "linear" rises.
         halve_every: Epochs after which "steps" halves the rate.
-        weight_decay: Weight decay of the optimizer.
+        weight_decay: Weight decay.
         clip_norm: Largest norm of the gradient; None: not clipped.
         batch_size: Positives in a batch (pairs, for "labelled").
         max_epochs: Epochs; the one that is best on dev is kept.
         patience: Stop after so many epochs without a better dev measure; None: never.
         dev_measure: The measure on dev that decides which epoch is best.
         dev_loss_every: Batches after which the loss on a sample of dev is computed; 0: never.
-        precision: Lightning's precision.
-        accelerator: Lightning's accelerator.
-        devices: GPUs, or processes on the CPU.
+        precision, accelerator, devices: As in Lightning's `Trainer`.
         checkpoint_seconds: Seconds between two checkpoints.
     """
 
@@ -96,14 +94,15 @@ class TrainConfig:
         sampler = SAMPLERS[self.negatives]
         return sampler(samples, **self.options(sampler))
 
-    def learning_rate_share(self, step: int, epoch: int, num_steps: int) -> float:
-        """Return the schedule's factor on all learning rates at `step` of `num_steps`."""
-        share = SCHEDULES[self.schedule].share
-        return share(step, epoch, num_steps, **self.options(share))
+    def learning_rate_share(self, **position: int) -> float:
+        """Return the schedule's factor on all rates, given `step`, `epoch` and `num_steps`."""
+        schedule = SCHEDULES[self.schedule]
+        return schedule(**self.options(schedule, **position))
 
-    def options(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """Return those settings that `function` has as keyword-only parameters."""
-        return {name: getattr(self, name) for name in _options(function)}
+    def options(self, function: Callable[..., Any], **more: Any) -> dict[str, Any]:
+        """Return the keyword-only arguments of `function` that are settings, or among `more`."""
+        values = {**vars(self), **more}
+        return {name: values[name] for name in keyword_only(function) if name in values}
 
     def check_model(self, num_classes: int, bi_encoded: bool, where: str = "") -> None:
         """Raise a `ConfigError` if these settings do not fit a model.
@@ -154,6 +153,7 @@ class TrainConfig:
         whatever loss and negatives a recipe chooses.
         """
         OPTIMIZERS.check(self.optimizer)
+        SCHEDULES.check(self.schedule)
         if LOSSES[self.loss].needs_negatives and not SAMPLERS[self.negatives].draws_negatives:
             others = _either(name for name in SAMPLERS if SAMPLERS[name].draws_negatives)
             raise ConfigError(
@@ -161,26 +161,25 @@ class TrainConfig:
                 f'"{self.negatives}" does not give; use {others}'
             )
         losses = {name: LOSSES[name].function for name in LOSSES}
-        schedules = {name: SCHEDULES[name].share for name in SCHEDULES}
+        schedules = {name: SCHEDULES[name] for name in SCHEDULES}
         self._check_option("temperature", "loss", losses)
         self._check_option("warmup", "schedule", schedules)
         self._check_option("halve_every", "schedule", schedules)
 
     def _check_option(self, name: str, key: str, entries: dict[str, Callable[..., Any]]) -> None:
         value, chosen = getattr(self, name), getattr(self, key)
-        if value != getattr(TrainConfig, name) and name not in _options(entries[chosen]):
-            takers = _either(entry for entry in entries if name in _options(entries[entry]))
+        if value != getattr(TrainConfig, name) and name not in keyword_only(entries[chosen]):
+            takers = _either(entry for entry in entries if name in keyword_only(entries[entry]))
             raise ConfigError(
                 f'{name} = {value} needs {key} = {takers}; with {key} = "{chosen}" leave it out'
             )
 
 
 @cache
-def _options(function: Callable[..., Any]) -> list[str]:
-    """Return the training settings among the keyword-only parameters of a function or class."""
-    known = {field.name for field in fields(TrainConfig)}
+def keyword_only(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the keyword-only parameters of a function or class."""
     parameters = signature(function).parameters.values()
-    return [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY and p.name in known]
+    return [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
 
 
 def _either(names: Iterable[str]) -> str:

@@ -4,13 +4,12 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
 from hashlib import blake2b
 from json import dumps
 from multiprocessing import get_all_start_methods, set_forkserver_preload
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -23,8 +22,8 @@ from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import atomic_write, remove_leftovers
 from matchwork.models import Model, StageConfig
 from matchwork.quiet import quiet_lightning
-from matchwork.train.checkpointing import Checkpointing, Validate
-from matchwork.train.config import TrainConfig
+from matchwork.train.checkpointing import Checkpointing
+from matchwork.train.config import TrainConfig, keyword_only
 from matchwork.train.feature_means import fit_feature_means
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import TrainingModule
@@ -33,7 +32,14 @@ from matchwork.train.result import TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
 from matchwork.train.stages.files import StageResult
 from matchwork.train.stages.run import STAGES, run_stages
-from matchwork.train.state import LAST, TrainState, load_best, load_checkpoint
+from matchwork.train.state import (
+    LAST,
+    TrainingRun,
+    TrainState,
+    Validate,
+    load_best,
+    load_checkpoint,
+)
 from matchwork.train.validation import DevLoss
 
 
@@ -54,22 +60,14 @@ def fit(
 ) -> TrainResult:
     """Train `model` in place and leave it with the weights of the best epoch.
 
-    `matchwork.train` is the usual way in: it tokenises, validates on dev and calibrates.
+    This is the part of `matchwork.train` between tokenising and calibrating; other arguments are
+    described there.
 
     Args:
-        model: The model, trained in place.
         samples: Tokenised training pairs.
-        config: The training settings.
-        seed: Decides negatives, the order of batches and dropout.
         validate: Returns the dev measures of a model after each epoch; None: the last epoch
             counts as best.
         dev_samples: Tokenised dev pairs, for `dev_loss_every` and for stages.
-        folder: Where checkpoints, logs and history go; None: nothing is left on disk.
-        resume: Go on from the last checkpoint in `folder`.
-        show_progress: Show a progress bar.
-        observer: Called as the run goes on.
-        stages: Settings of the model's stages by name; defaults for those left out.
-        stage_cache: Folder where finished stages are found again by later runs; None: nowhere.
     """
     if config.dev_loss_every and dev_samples is None:
         raise ConfigError(
@@ -79,13 +77,11 @@ def fit(
         raise ConfigError("resume needs the folder of the run that is to be continued")
     began, observer = time.monotonic(), observer or TrainObserver()
     with nullcontext(folder) if folder else TemporaryDirectory(prefix="matchwork-") as path:
-        run = _Run(model, samples, config, seed, validate, dev_samples, Path(path), observer)
-        run.claim_folder(resume)
+        run = TrainingRun(model, samples, config, seed, Path(path), observer, validate, dev_samples)
+        _claim_folder(run.folder, resume)
         model.fit_corpus((samples.queries, samples.documents))
-        staged = run.train_stages(stages or {}, Path(stage_cache) if stage_cache else None)
-        state = run.train_model(
-            _fingerprint(model, samples, config, seed, staged), resume, show_progress
-        )
+        staged = run_stages(run, stages or {}, Path(stage_cache) if stage_cache else None)
+        state = _train_model(run, _fingerprint(run, staged), resume, show_progress)
         model.load_state_dict(load_best(run.folder), strict=False)
     fit_feature_means(model, samples, use_gpu=config.accelerator != "cpu")
     seconds = sum(stage.seconds for stage in staged if not stage.reused)
@@ -103,74 +99,47 @@ def fit(
     )
 
 
-@dataclass(frozen=True)
-class _Run:
-    """The parts of `fit`, with its arguments."""
-
-    model: Model
-    samples: TrainingSet
-    config: TrainConfig
-    seed: int
-    validate: Validate | None
-    dev_samples: TrainingSet | None
-    folder: Path
-    observer: TrainObserver
-
-    def claim_folder(self, resume: bool) -> None:
-        """Refuse a folder that is in use or cannot be written, before any work."""
-        if not resume and any((self.folder / name).exists() for name in (LAST, STAGES)):
-            raise ConfigError(
-                f"{self.folder} already holds a training run; continue it with --resume, or "
-                "choose another folder"
-            )
-        with atomic_write(self.folder / ".writable") as stream:
-            stream.write("")
-        (self.folder / ".writable").unlink()
-        remove_leftovers(self.folder)
-
-    def train_stages(
-        self, configs: Mapping[str, StageConfig], cache: Path | None
-    ) -> list[StageResult]:
-        return run_stages(
-            self.model,
-            self.samples,
-            self.dev_samples,
-            configs,
-            self.config,
-            seed=self.seed,
-            folder=self.folder / STAGES,
-            cache=cache,
-            observer=self.observer,
+def _claim_folder(folder: Path, resume: bool) -> None:
+    """Refuse a folder that is in use or cannot be written, before any work."""
+    if not resume and any((folder / name).exists() for name in (LAST, STAGES)):
+        raise ConfigError(
+            f"{folder} already holds a training run; continue it with --resume, or choose "
+            "another folder"
         )
+    with atomic_write(folder / ".writable") as stream:
+        stream.write("")
+    (folder / ".writable").unlink()
+    remove_leftovers(folder)
 
-    def train_model(self, fingerprint: str, resume: bool, show_progress: bool) -> TrainState:
-        """Train from the start or the last checkpoint to the end, and return the final state."""
-        config, folder = self.config, self.folder
-        checkpoint = load_checkpoint(folder, fingerprint) if resume else None
-        began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
-        if not began.finished(config):
-            precision = next(self.model.parameters()).dtype
-            module = TrainingModule(self.model, self.samples, config, self.seed, checkpoint)
-            callback = self._checkpointing(fingerprint)
-            with quiet_lightning():
-                _run(_trainer(config, folder, callback, show_progress), module)
-            if config.precision == "64":
-                self.model.to(precision)  # Lightning made it double
-        final = load_checkpoint(folder, fingerprint)
-        if final is None:
-            raise TrainingError(f"training ended without a single finished epoch in {folder}")
-        state = TrainState(**final["state"])
-        if config.devices > 1:
-            for record in state.history[len(began.history) :]:
-                self.observer.epoch(record)
-        return state
 
-    def _checkpointing(self, fingerprint: str) -> Checkpointing:
-        config, dev_loss = self.config, None
-        if self.dev_samples is not None and config.dev_loss_every:
-            dev_loss = DevLoss(self.dev_samples, config)
-        observer = self.observer if config.devices == 1 else None
-        return Checkpointing(self.folder, config, fingerprint, self.validate, observer, dev_loss)
+def _train_model(
+    run: TrainingRun, fingerprint: str, resume: bool, show_progress: bool
+) -> TrainState:
+    """Train from the start or the last checkpoint to the end, and return the final state."""
+    config, model = run.config, run.model
+    checkpoint = load_checkpoint(run.folder, fingerprint) if resume else None
+    began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
+    if not began.finished(config):
+        precision = next(model.parameters()).dtype
+        module = TrainingModule(model, run.samples, config, run.seed, checkpoint)
+        dev_loss = None
+        if run.dev_samples is not None and config.dev_loss_every:
+            dev_loss = DevLoss(run.dev_samples, config)
+        # Other processes get no observer, which may not be picklable.
+        alone = replace(run, observer=TrainObserver(), dev_samples=None)
+        callback = Checkpointing(run if config.devices == 1 else alone, fingerprint, dev_loss)
+        with quiet_lightning():
+            _run(_trainer(config, run.folder, callback, show_progress), module)
+        if config.precision == "64":
+            model.to(precision)  # Lightning made it double
+    final = load_checkpoint(run.folder, fingerprint)
+    if final is None:
+        raise TrainingError(f"training ended without a single finished epoch in {run.folder}")
+    state = TrainState(**final["state"])
+    if config.devices > 1:
+        for record in state.history[len(began.history) :]:
+            run.observer.epoch(record)
+    return state
 
 
 def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
@@ -226,25 +195,19 @@ def _strategy(config: TrainConfig) -> str | DDPStrategy:
     return DDPStrategy(start_method="forkserver")
 
 
-def _fingerprint(
-    model: Model,
-    samples: TrainingSet,
-    config: TrainConfig,
-    seed: int,
-    stages: Sequence[StageResult],
-) -> str:
+def _fingerprint(run: TrainingRun, stages: Sequence[StageResult]) -> str:
     """Return the identity of a run: its settings, data, seed and stages.
 
     A run with more epochs is the same run, unless the schedule depends on their number.
     """
-    settings: dict[str, Any] = to_table(config)
+    model, samples, settings = run.model, run.samples, to_table(run.config)
     del settings["patience"], settings["checkpoint_seconds"]
-    if not SCHEDULES[config.schedule].needs_num_steps:
+    if "num_steps" not in keyword_only(SCHEDULES[run.config.schedule]):
         del settings["max_epochs"]
     digest = blake2b(digest_size=16)
     shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     configs = [to_table(model.config), to_table(model.encoder.config)]
-    digest.update(dumps([settings, seed, configs, shapes]).encode())
+    digest.update(dumps([settings, run.seed, configs, shapes]).encode())
     for table in (samples.queries, samples.documents):
         digest.update(table.flat.tobytes())
         digest.update(table.starts.tobytes())

@@ -21,14 +21,7 @@ F = TypeVar("F", bound=Callable[..., Tensor])
 
 @dataclass(frozen=True)
 class LossEntry:
-    """A registered loss and what it needs.
-
-    Attributes:
-        function: The loss; its keyword-only parameters are fields of `TrainConfig`.
-        needs_negatives: Whether it compares a positive with negatives in the same group.
-        class_function: The loss for more than two classes, which takes logits of shape
-            (groups, candidates, classes) in place of scores; None: for two classes only.
-    """
+    """A registered loss: see `register_loss`."""
 
     function: Callable[..., Tensor]
     needs_negatives: bool = False
@@ -41,7 +34,14 @@ LOSSES: Registry[LossEntry] = Registry("loss")
 def register_loss(
     name: str, *, needs_negatives: bool = False, class_function: Loss | None = None
 ) -> Callable[[F], F]:
-    """Return a decorator that registers a loss; see `LossEntry` for the arguments."""
+    """Return a decorator that registers a loss; its keyword-only parameters are settings.
+
+    Args:
+        name: Its name in recipes.
+        needs_negatives: Whether it compares a positive with negatives in the same group.
+        class_function: The loss for more than two classes, which takes logits of shape
+            (groups, candidates, classes) in place of scores; None: for two classes only.
+    """
 
     def register(function: F) -> F:
         LOSSES.add(name, LossEntry(function, needs_negatives, class_function))

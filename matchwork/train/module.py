@@ -218,7 +218,7 @@ def _encoder_rates(encoder: Encoder, config: TrainConfig) -> dict[nn.Parameter, 
 
 def set_rates(optimizer: Optimizer, config: TrainConfig, state: TrainState, num_steps: int) -> None:
     """Set the learning rates of the next step, which follow from `state` alone."""
-    share = config.learning_rate_share(state.step, state.epoch, num_steps)
+    share = config.learning_rate_share(step=state.step, epoch=state.epoch, num_steps=num_steps)
     for group in optimizer.param_groups:
         group["lr"] = group[_BASE_RATE] * share
 

@@ -61,12 +61,7 @@ class Labelled(Sampler):
     draws_negatives = False
 
     def __init__(self, samples: TrainingSet) -> None:
-        self.groups = Groups(
-            samples.query_rows[:, None],
-            samples.document_rows[:, None],
-            samples.labels[:, None],
-            np.ones((len(samples.labels), 1), dtype=np.bool_),
-        )
+        self.groups = _single_pairs(samples, np.arange(len(samples.labels)))
 
     def draw(self, rng: np.random.Generator) -> Groups:
         """Return all pairs."""
@@ -74,23 +69,19 @@ class Labelled(Sampler):
 
 
 @SAMPLERS.register("in-batch")
-class InBatch(Sampler):
+class InBatch(Labelled):
     """Makes a group of every positive pair; the batch's other documents are its negatives."""
 
-    in_batch = True
+    draws_negatives = in_batch = True
 
     def __init__(self, samples: TrainingSet) -> None:
-        chosen = samples.positives
-        self.groups = Groups(
-            samples.query_rows[chosen, None],
-            samples.document_rows[chosen, None],
-            np.ones((len(chosen), 1), dtype=np.float32),
-            np.ones((len(chosen), 1), dtype=np.bool_),
-        )
+        self.groups = _single_pairs(samples, samples.positives)
 
-    def draw(self, rng: np.random.Generator) -> Groups:
-        """Return all positive pairs."""
-        return self.groups
+
+def _single_pairs(samples: TrainingSet, chosen: Ids) -> Groups:
+    queries, documents = samples.query_rows[chosen, None], samples.document_rows[chosen, None]
+    mask = np.ones(queries.shape, dtype=np.bool_)
+    return Groups(queries, documents, samples.labels[chosen, None], mask)
 
 
 @SAMPLERS.register("random")

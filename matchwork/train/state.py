@@ -2,10 +2,10 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from safetensors import SafetensorError
@@ -14,10 +14,30 @@ from torch import Tensor
 
 from matchwork.errors import ConfigError, FolderError
 from matchwork.files import atomic_write, write_text
-from matchwork.models import StageConfig
+from matchwork.models import Model, StageConfig
 from matchwork.train.config import TrainConfig
+from matchwork.train.result import TrainObserver
+from matchwork.train.samples import TrainingSet
 
 LAST, BEST, HISTORY = "last.ckpt", "best.safetensors", "history.csv"
+
+
+Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
+"""Returns dev measures of a model; one of them is `dev_measure`."""
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """The arguments of one call of `fit`, which its parts share."""
+
+    model: Model
+    samples: TrainingSet
+    config: TrainConfig
+    seed: int
+    folder: Path
+    observer: TrainObserver
+    validate: Validate | None = None
+    dev_samples: TrainingSet | None = None
 
 
 @dataclass
@@ -57,14 +77,7 @@ class TrainState:
     def end_epoch(
         self, measured: Mapping[str, float], value: float | None, improved: bool, seconds: float
     ) -> dict[str, float]:
-        """Add a record to the history and begin the next epoch.
-
-        Args:
-            measured: What was measured on dev.
-            value: The dev value that decides which epoch is best; None without dev.
-            improved: Whether it is better than all before.
-            seconds: Time that the epoch took.
-        """
+        """Add a record to the history and begin the next epoch; `value` is its dev value."""
         if improved:
             self.best_value, self.best_epoch = value, self.epoch + 1
         record = {

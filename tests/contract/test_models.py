@@ -12,7 +12,7 @@ from matchwork.config import to_table
 from matchwork.encode import Encoded
 from matchwork.interact import Codes, Interaction, WordWeights
 from matchwork.matcher import Matcher
-from matchwork.models import MODELS, MatchModel, MatchOutput, Staged
+from matchwork.models import MODELS, MatchModel, MatchOutput, PairModel, Staged
 from matchwork.text import PairBatch, Sequences, WordTokenizer
 
 DIM = 8
@@ -21,10 +21,10 @@ QUERY_LENGTHS, DOCUMENT_LENGTHS = (3, 1, 5, 2), (4, 6, 1, 3)
 
 Make = Callable[..., MatchModel]
 
-APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
-assert len(APART) >= 3 and len(MODELS) > len(APART)  # a suite over no model would pass
+MATCH_MODELS = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
+assert len(MATCH_MODELS) >= 3 and len(MODELS) > len(MATCH_MODELS)  # else the suite is empty
 every_model = pytest.mark.parametrize("name", list(MODELS))
-every_model_on_vectors = pytest.mark.parametrize("name", APART)
+every_match_model = pytest.mark.parametrize("name", MATCH_MODELS)
 
 
 def encoded(lengths: tuple[int, ...], seed: int) -> Encoded:
@@ -93,7 +93,7 @@ def test_padding_ids_change_nothing(
     torch.testing.assert_close(model(wider).scores, model(batch).scores, **EXACT)
 
 
-@every_model_on_vectors
+@every_match_model
 @pytest.mark.parametrize("garbage", [7.0, -1e30, float("inf"), float("nan")])
 def test_padding_vectors_change_nothing(name: str, tiny_model: Make, garbage: float) -> None:
     model = tiny_model(name).double()
@@ -111,7 +111,7 @@ def test_padding_vectors_change_nothing(name: str, tiny_model: Make, garbage: fl
         torch.testing.assert_close(wider, expected, **EXACT)
 
 
-@every_model_on_vectors
+@every_match_model
 def test_batch_order_and_batch_mates_change_nothing(name: str, tiny_model: Make) -> None:
     model = tiny_model(name).double()
     query, document = two_sides()
@@ -145,7 +145,7 @@ def test_every_parameter_gets_a_gradient(
             assert parameter.grad.abs().max() > 0, f"{label} gets no gradient"
 
 
-@every_model_on_vectors
+@every_match_model
 def test_padded_inputs_get_exactly_no_gradient(name: str, tiny_model: Make) -> None:
     model = tiny_model(name).double().train()
     leaves = []
@@ -235,7 +235,7 @@ def test_same_seed_same_weights_and_scores(
     assert np.array_equal(first.score(pairs), first.score(pairs))
 
 
-@every_model_on_vectors
+@every_match_model
 def test_evidence_has_the_shape_of_the_texts(name: str, tiny_model: Make) -> None:
     query, document = two_sides()
     evidence = tiny_model(name).double().match(query, document).evidence
@@ -318,7 +318,7 @@ def test_mixed_precision_stays_close_and_finite(
     assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
 
 
-@every_model_on_vectors
+@every_match_model
 def test_forward_is_encode_then_match(
     name: str, tiny_model: Make, tokenizer: WordTokenizer, pairs: list
 ) -> None:
@@ -331,7 +331,7 @@ def test_forward_is_encode_then_match(
     assert output.evidence.keys() == apart.evidence.keys()
 
 
-@every_model_on_vectors
+@every_match_model
 def test_match_all_is_every_pair(name: str, tiny_model: Make) -> None:
     model = tiny_model(name).double()
     query, document = encoded((3, 1, 5), seed=3), encoded((4, 6), seed=4)
@@ -341,6 +341,19 @@ def test_match_all_is_every_pair(name: str, tiny_model: Make) -> None:
         for j in range(2):
             one = model.match(choose(query, [i]), choose(document, [j])).scores
             torch.testing.assert_close(table[i, j], one[0], **EXACT)
+
+
+@every_model
+def test_a_model_has_one_of_two_bases(name: str) -> None:
+    model = MODELS[name].model
+    assert issubclass(model, MatchModel) != issubclass(model, PairModel)
+
+
+def test_titles_of_evidence_agree_between_models() -> None:
+    titles: dict[str, str] = {}
+    for model in {MODELS[name].model for name in MODELS}:
+        for name, title in model.evidence_titles.items():
+            assert titles.setdefault(name, title) == title
 
 
 @every_model

@@ -131,8 +131,8 @@ def test_wordnet_over_the_vocabulary(linked):
 def test_missing_wordnet_is_noticed_before_any_work(linked, monkeypatch):
     data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(data, "path", [])
-    monkeypatch.setattr("matchwork.models.iasm.wordnet.find_spec", lambda name: None)
+    monkeypatch.setattr("matchwork.models.iasm.linked_words.find_spec", lambda name: None)
     monkeypatch.setattr("matchwork.experiment.prepare.load", None)  # reading data would fail
     recipe = load_recipe(linked, ["links.source=wordnet", "links.file=''"])
-    with pytest.raises(DataError, match="WordNet's files are not here"):
+    with pytest.raises(DataError, match="WordNet is not installed"):
         prepare(recipe)

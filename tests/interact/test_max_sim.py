@@ -27,14 +27,14 @@ def test_is_the_sum_of_the_best_cosines(seed, rows, columns, padding):
         total = 0.0
         for i in range(rows + padding):
             if i >= rows:
-                assert found.values[item, i] == 0 and found.places[item, i] == -1
+                assert found.values[item, i] == 0 and found.positions[item, i] == -1
                 continue
             q = query[item, i].numpy()
             cosines = [
                 q @ d / np.linalg.norm(q) / np.linalg.norm(d)
                 for d in document[item, :columns].numpy()
             ]
-            assert found.places[item, i] == int(np.argmax(cosines))
+            assert found.positions[item, i] == int(np.argmax(cosines))
             assert found.values[item, i].item() == pytest.approx(max(cosines))
             total += max(cosines)
         assert found.scores[item].item() == pytest.approx(total)

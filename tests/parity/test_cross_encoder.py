@@ -9,7 +9,7 @@ from tiny_transformers import tiny_encoder
 
 from matchwork.encode.concatenation import longest_first
 from matchwork.errors import ConfigError
-from matchwork.models import CrossEncoder, CrossEncoderConfig
+from matchwork.models import CrossEncoder, CrossEncoderConfig, PairModel, bi_encoded
 from matchwork.text import PairBatch, Sequences
 
 CLS = SEP = 1  # of the tiny encoder
@@ -59,7 +59,7 @@ def test_the_order_of_the_texts_matters() -> None:
 @pytest.mark.parametrize(("lengths", "kept"), [((50, 50), (28, 29)), ((9, 80), (9, 48))])
 def test_pairs_too_long_together_are_cut(lengths: tuple[int, int], kept: tuple[int, int]) -> None:
     model = cross_encoder()
-    assert model.pair_room == 57
+    assert model.max_pair_tokens == 57
     query, document = ([2 + i % 17 for i in range(length)] for length in lengths)
     found = model(PairBatch(Sequences.pad([query]), Sequences.pad([document])))
     expected = slow_score(model, query[: kept[0]], document[: kept[1]])
@@ -79,11 +79,8 @@ def test_the_longer_text_is_cut_first(query: int, document: int, room: int) -> N
         assert all(abs(a - b) <= 1 or kept == max(a, b) or kept == full for full, kept in cut)
 
 
-def test_it_does_not_encode_apart() -> None:
+def test_it_reads_pairs_only() -> None:
     model = cross_encoder()
-    with pytest.raises(ConfigError, match="encodes neither by itself: it has no in-batch negati"):
-        model.encode(Sequences.pad([[2, 3]]))
-    with pytest.raises(ConfigError, match="reads texts, not vectors"):
-        model.match(None, None)  # type: ignore[arg-type]
+    assert isinstance(model, PairModel) and not bi_encoded(model)
     with pytest.raises(ConfigError, match=r"dropout must be at least 0 and below 1, got 1\.0"):
         CrossEncoderConfig(dropout=1.0)

@@ -139,5 +139,5 @@ def test_a_query_that_is_too_long_is_an_error_and_its_padding_is_not() -> None:
     fine, (query, document) = texts(lengths=[(3, 2)]), sides(texts(lengths=[(4, 2)]))
     scores = made.match(*sides(fine, extra=(4, 0))).scores
     torch.testing.assert_close(scores, made.match(*sides(fine, extra=(0, 0))).scores)
-    with pytest.raises(ConfigError, match=r"a query has 4 words, but .* query_length = 3"):
+    with pytest.raises(ConfigError, match=r"a query has 4 tokens, but .* query_length = 3"):
         made.match(query, document)

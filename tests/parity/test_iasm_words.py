@@ -193,5 +193,5 @@ def test_links_need_words_and_a_model_that_uses_them(tokenizer: WordTokenizer) -
         make(tokenizer).link_words(WordLinks())
     made = make(tokenizer, links="max")
     nameless = Encoded(torch.ones(1, 2, DIM).double(), torch.ones(1, 2, dtype=torch.bool))
-    with pytest.raises(ConfigError, match="word links need an encoder with one vector per word"):
+    with pytest.raises(ConfigError, match="needs an encoder with one vector per word"):
         made.match(nameless, nameless)

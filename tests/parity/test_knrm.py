@@ -114,7 +114,7 @@ def test_gradients_of_the_weights_and_vectors(config: dict[str, Any]) -> None:
 def test_settings_out_of_range() -> None:
     with pytest.raises(ConfigError, match="num_kernels must be at least 2, got 1"):
         KNRMConfig(num_kernels=1)
-    with pytest.raises(ConfigError, match=r"kernel widths must be positive, got sigma 0\.0"):
+    with pytest.raises(ConfigError, match=r"^sigma must be positive, got 0\.0"):
         KNRMConfig(sigma=0.0)
-    with pytest.raises(ConfigError, match="kernel widths must be positive"):
+    with pytest.raises(ConfigError, match="exact_sigma must be positive"):
         KNRMConfig(exact_sigma=-1.0)

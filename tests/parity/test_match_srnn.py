@@ -188,7 +188,7 @@ def test_a_text_without_words_scores_the_bias(length: tuple[int, int], direction
         ({"init": -0.1}, r"init must not be negative, got -0\.1"),
         ({"output_init": float("nan")}, "output_init must not be negative, got nan"),
         ({"engine": "diagnal"}, r"no spatial GRU engine named 'diagnal'; did you mean 'diagonal'"),
-        ({"head": "state"}, r"only with units = 1 and direction = \"forward\", got 10"),
+        ({"head": "state"}, r"needs units = 1 and direction = \"forward\", got 10"),
         ({"head": "state", "units": 1, "direction": "both"}, "got 1 and 'both'"),
     ],
 )

@@ -13,7 +13,7 @@ from matchwork.train import LOSSES, OPTIMIZERS, SAMPLERS, SCHEDULES, TrainConfig
 
 MODULE = '''
 import torch
-from matchwork.train import OPTIMIZERS, SAMPLERS, Sampler, register_loss, register_schedule
+from matchwork.train import OPTIMIZERS, SAMPLERS, SCHEDULES, Sampler, register_loss
 from matchwork.train.samplers import RandomDocuments
 
 
@@ -54,8 +54,8 @@ class Sign(torch.optim.Optimizer):
         return loss
 
 
-@register_schedule("cooling")
-def cooling(step, epoch, num_steps, *, halve_every):
+@SCHEDULES.register("cooling")
+def cooling(*, epoch, halve_every):
     """Divide by the number of the epoch."""
     return halve_every / (halve_every + epoch)
 '''
@@ -103,6 +103,8 @@ def test_their_attributes_decide_what_they_are_checked_against(words, samples):
         TrainConfig(halve_every=3)
     with pytest.raises(UnknownNameError, match="no optimizer named 'sine'; did you mean 'sign'"):
         TrainConfig(optimizer="sine")
+    with pytest.raises(UnknownNameError, match="no schedule named 'cool'; did you mean 'cooling'"):
+        TrainConfig(schedule="cool", halve_every=3)
 
 
 def test_options_are_the_training_settings_among_keyword_only_parameters():

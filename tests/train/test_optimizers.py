@@ -48,7 +48,7 @@ def test_steps_come_with_epochs_alone(words, samples, config, monkeypatch):
 def test_a_linear_rate_rises_then_falls_and_is_never_nothing(num_steps, warmup):
     num_warmup = round(warmup * num_steps)
     assume(num_warmup < num_steps)
-    shares = [linear(step, 0, num_steps, warmup=warmup) for step in range(num_steps)]
+    shares = [linear(step=step, num_steps=num_steps, warmup=warmup) for step in range(num_steps)]
     assert all(0 < share <= 1 for share in shares) and max(shares) == shares[num_warmup] == 1
     assert shares[:num_warmup] == sorted(shares[:num_warmup])
     assert shares[num_warmup:] == sorted(shares[num_warmup:], reverse=True)

@@ -1,4 +1,4 @@
-"""Hashing auto-encoder: token vectors through a bottle-neck of bits, and back."""
+"""Hashing auto-encoder: token vectors to binary codes and back."""
 
 from functools import cached_property
 from itertools import pairwise
@@ -8,15 +8,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from matchwork.models.addax.small_linear import SPREAD, SmallLinear
+from matchwork.kernels.linear import linear
 
 Reduction = Literal["sum", "mean"]
+SPREAD = 0.02  # of initial weights, as in transformers
 
 
 class Hashed:
-    """Codes (batch, tokens, bits) of vectors; what is read back from them, where it is asked for.
+    """Codes of token vectors; restored vectors and errors are computed when read.
 
-    `soft` codes lie between -1 and 1 and can be trained through; `hard` ones are -1 or 1.
+    Attributes:
+        soft: Differentiable codes between -1 and 1, shape (batch, tokens, bits).
+        hard: Their signs, same shape; NaN stays NaN.
     """
 
     def __init__(
@@ -24,36 +27,36 @@ class Hashed:
     ) -> None:
         self.soft = torch.tanh(of.alpha * signal)
         signs = torch.where(signal >= 0, 1.0, -1.0).to(signal.dtype)
-        self.hard = torch.where(signal.isnan(), signal.detach(), signs)  # to be seen, not scored
+        self.hard = torch.where(signal.isnan(), signal.detach(), signs)
         self._of, self._vectors, self._mask = of, vectors, mask
         self._learning = torch.is_grad_enabled()
 
     @property
     def restored(self) -> Tensor:
-        """What the decoder makes of the soft codes, (batch, tokens, dim)."""
+        """Vectors decoded from the soft codes, shape (batch, tokens, dim)."""
         learning = self._learning and torch.is_grad_enabled()
         with torch.set_grad_enabled(learning), torch.autocast(self.soft.device.type, enabled=False):
             return self._of.decode(self.soft)
 
     @property
     def code_error(self) -> Tensor:
-        """How far soft codes are from hard ones, (batch,)."""
+        """Squared distance of soft from hard codes, shape (batch,)."""
         return self._error(self.soft - self.hard)
 
     @property
     def restored_error(self) -> Tensor:
-        """How far from the vectors what is restored is, (batch,)."""
+        """Squared distance of restored from original vectors, shape (batch,)."""
         return self._error(self.restored - self._vectors)
 
     def _error(self, difference: Tensor) -> Tensor:
-        """Squares of the real tokens of every text, added up or averaged."""
+        """Sum or average the squares over the real tokens of every text."""
         with torch.autocast(difference.device.type, enabled=False):
             errors = (self._shares.unsqueeze(-2) @ difference.square()).squeeze(-2)
         return errors.sum(dim=-1) if self._of.reduction == "sum" else errors.mean(dim=-1)
 
     @cached_property
     def _shares(self) -> Tensor:
-        """How much the squares of a token count, (batch, tokens)."""
+        """Weights of the tokens' squares, shape (batch, tokens)."""
         real = self._mask.to(self.soft.dtype)
         if self._of.reduction == "sum":
             return real
@@ -61,9 +64,16 @@ class Hashed:
 
 
 class HashingDenoiser(nn.Module):
-    """Three layers to `bits` and three back, by default with the same weights transposed.
+    """Three layers to codes of `bits` and three back.
 
-    Works in 32 bits at least: a sign is decided close to zero.
+    Computes in at least 32 bits, because signs are decided close to zero.
+
+    Args:
+        dim: Width of the vectors.
+        bits: Width of the codes.
+        alpha: Steepness of the tanh that stands in for the sign.
+        tied: Decode with the encoder's weights, transposed.
+        reduction: Sum or average errors over tokens and values.
     """
 
     def __init__(
@@ -82,9 +92,9 @@ class HashingDenoiser(nn.Module):
 
     @torch.no_grad()
     def start_linear(self) -> Tensor:
-        """Makes codes the signs of a projection, which keeps angles; gives its matrix (bits, dim).
+        """Start as the signs of an orthogonal projection; return its matrix, shape (bits, dim).
 
-        A tanh is above -1, so that with 1 added to it the ReLU in the middle does nothing.
+        A bias of 1 keeps the input of the ReLU in the middle positive.
         """
         first, middle, last = (layer.get_parameter("weight") for layer in self.encoder)
         for weight in (first, last):
@@ -95,24 +105,24 @@ class HashingDenoiser(nn.Module):
         taken.copy_(-last.sum(dim=1))
         nn.init.ones_(self.biases[1])
         self.biases[2].copy_(-first.sum(dim=0))
-        if hasattr(self, "weights"):  # they begin where tied ones do
+        if hasattr(self, "weights"):
             for weight, tied in zip(self.weights, (last, middle, first), strict=True):
                 weight.copy_(tied.mT)
         return last @ first
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Hashed:
-        """Codes and errors of (batch, tokens, dim); padding adds to no error."""
+        """Encode vectors, shape (batch, tokens, dim); padding is left out of the errors."""
         with torch.autocast(vectors.device.type, enabled=False):
             vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
             return Hashed(self, vectors, mask, self.encode(vectors))
 
     def encode(self, vectors: Tensor) -> Tensor:
-        """Values in (-1, 1), whose signs are the code."""
+        """Return values in (-1, 1), whose signs are the code."""
         first, second, third = self.encoder
         return torch.tanh(third(torch.relu(second(torch.tanh(first(vectors))))))
 
     def decode(self, codes: Tensor) -> Tensor:
-        """Vectors from codes; the last layer is linear because vectors have no bound."""
+        """Return vectors from codes; the last layer is linear because vectors are unbounded."""
         first, second, third = zip(self._decoder_weights(), self.biases, strict=True)
         hidden = torch.tanh(functional.linear(codes, *first))
         return functional.linear(torch.relu(functional.linear(hidden, *second)), *third)
@@ -122,3 +132,16 @@ class HashingDenoiser(nn.Module):
             return list(self.weights)
         first, second, third = (layer.get_parameter("weight").mT for layer in self.encoder)
         return [third, second, first]
+
+
+class SmallLinear(nn.Linear):
+    """A linear layer with weights from normal(0, 0.02) and equal biases."""
+
+    def __init__(self, inputs: int, outputs: int, bias: float = 0.0) -> None:
+        super().__init__(inputs, outputs)
+        nn.init.normal_(self.weight, std=SPREAD)
+        nn.init.constant_(self.bias, bias)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Apply the layer; faster without gradients."""
+        return linear(values, self.weight, self.bias)

@@ -1,4 +1,4 @@
-"""MAG cell: cross attention whose likeness and divergence pass through gates (ADDAX, eq. 3-13)."""
+"""MAG cell: cross attention whose similarity and difference pass through gates (eq. 3-13)."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,16 @@ from torch import Tensor, nn
 
 from matchwork.interact.masked import attend
 from matchwork.kernels.linear import linear
-from matchwork.models.addax.small_linear import SPREAD, SmallLinear
+from matchwork.models.addax.hashing import SPREAD, SmallLinear
 
 
 class MagOutput(NamedTuple):
-    """New vectors (batch, own, dim) and the gates that made them.
+    """The cell's output; gates near 1 choose the attended vector, near 0 the difference to it.
 
-    `element_gate` (batch, own, dim) chooses between what the other text says and how far a token
-    is from it, value by value; `token_gate` (batch, own) the same for whole tokens.
+    Attributes:
+        vectors: New token vectors, shape (batch, own, dim).
+        element_gate: Gates of single values, shape (batch, own, dim).
+        token_gate: Gates of whole tokens, shape (batch, own).
     """
 
     vectors: Tensor
@@ -23,10 +25,17 @@ class MagOutput(NamedTuple):
 
 
 class MagCell(nn.Module):
-    """One side's tokens seen through those of the other, of which there are at most `length`.
+    """Rewrite one side's tokens by attention to the other side.
 
-    The gates read the raw scores by position: row j of `weight` and entry j of `token_weight`
-    belong to token j of the other text.
+    The gates read raw scores by position: row j of `weight` and entry j of `token_weight` belong
+    to token j of the other text.
+
+    Args:
+        dim: Width of the vectors.
+        length: Maximum number of tokens of the other text.
+        highway: Pass the gated vectors through a highway layer.
+        dropout: Dropout of the gated vectors.
+        gate_bias: Initial bias of the highway's gate.
     """
 
     def __init__(
@@ -47,24 +56,28 @@ class MagCell(nn.Module):
 
     @torch.no_grad()
     def start_as_own(self) -> None:
-        """Makes the cell give back its own tokens, as far as half-open gates allow.
+        """Start with an output near the cell's own input.
 
-        A quarter of what is alike and a quarter of what is apart add up to a quarter of a token.
+        With gates near 0.5, a quarter of the attended vector and a quarter of the difference add
+        up to a quarter of the token.
         """
         if hasattr(self, "transform"):
             whole = 4 * torch.eye(self.output.out_features)
             self.output.weight.copy_(torch.cat([whole, whole], dim=1))
 
     def forward(self, own: Tensor, other: Tensor, scores: Tensor, mask: Tensor) -> MagOutput:
-        """`scores` are (batch, own, other), 0 at padding; `mask` (batch, own or 1, other) has its
-        tokens of the other text.
+        """Attend to the other text and gate the result.
 
-        Zero, not minus infinity: what the gates read is then the same however far texts are padded.
+        Args:
+            own: Vectors to rewrite, shape (batch, own, dim).
+            other: Vectors to attend to, shape (batch, other, dim).
+            scores: Shape (batch, own, other); 0 at padding, so that gates ignore it.
+            mask: Real tokens of the other text, shape (batch, own or 1, other).
         """
         attended = attend(other, scores, mask)
         element_gate, token_gate = self._gates(scores)
-        alike_and_apart = torch.stack([attended, own - attended], dim=-2)
-        gated = element_gate * token_gate * alike_and_apart
+        both = torch.stack([attended, own - attended], dim=-2)
+        gated = element_gate * token_gate * both
         if hasattr(self, "transform"):
             vectors = self.output(self._highway(self.dropout(gated.flatten(-2))))
         else:
@@ -72,14 +85,15 @@ class MagCell(nn.Module):
         return MagOutput(vectors, element_gate[..., 0, :], token_gate[..., 0, 0])
 
     def _gates(self, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Of values and of whole tokens, (batch, own, 2, dim or 1): open for what is alike, and
-        as far closed for what is apart; in one product.
+        """Return gates of values and of tokens, (batch, own, 2, dim or 1), in one product.
+
+        The axis of 2 has the gate of the attended vector and its complement for the difference.
         """
         weights = torch.cat([self.weight, self.token_weight.unsqueeze(-1)], dim=1)
         bias = torch.cat([self.bias, self.token_bias.view(1)])
         gates = torch.sigmoid(linear(scores, weights[: scores.shape[-1]].mT, bias))
-        both = torch.stack([gates, 1 - gates], dim=-2)
-        values, tokens = torch.split(both, [len(self.bias), 1], dim=-1)
+        pairs = torch.stack([gates, 1 - gates], dim=-2)
+        values, tokens = torch.split(pairs, [len(self.bias), 1], dim=-1)
         return values, tokens
 
     def _highway(self, joined: Tensor) -> Tensor:

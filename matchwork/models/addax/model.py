@@ -1,9 +1,9 @@
 """ADDAX: gated cross attention between contextual tokens, hashed documents, MaxSim.
 
 Li, Li, Guo, Adaptive Feature Discrimination and Denoising for Asymmetric Text Matching,
-COLING 2022. A MAG cell on each side gates what a token finds in the other text and how far it
-is from that; documents pass through a hashing auto-encoder; every query token is answered by
-the document token most like it. There is no public code.
+COLING 2022. A MAG cell on each side gates the vector that a token attends to in the other text
+and the difference to it; documents pass through a hashing auto-encoder; every query token is
+matched with its most similar document token. There is no public code.
 
 Departures and resolutions:
 - The gates' weights have a row for every position of the other text, so lengths are bounded;
@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_at_least, require_dropout, require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import (
@@ -30,27 +31,40 @@ from matchwork.interact import (
     Interaction,
     LazyEvidence,
     MaxSim,
-    Side,
     WordWeights,
     attend,
     max_sim,
 )
 from matchwork.interact.precision import product_type
-from matchwork.models.addax.hashing import Hashed, HashingDenoiser
+from matchwork.models.addax.hashing import Hashed, HashingDenoiser, SmallLinear
 from matchwork.models.addax.mag_cell import MagCell, MagOutput
-from matchwork.models.addax.small_linear import SmallLinear
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddaxConfig(ModelConfig):
-    """The cells (`cells` to `dropout`), the denoiser (`denoiser` to `aux`) and the score.
+    """Settings of `ADDAX`.
 
-    `query_length` and `document_length`: the gates' weights belong to positions, so texts must
-    not be longer. `aux`: whose errors are learnt from, of "both" documents of a pair of pairs or
-    of the "positive" one. `start`: new layers begin at random ("normal") or such that the score is
-    nearly the encoder's own MaxSim ("aligned": the nearer, the further `gate_bias` is below 0; with
-    nothing but cross attention, that of what either text finds in the other).
+    Attributes:
+        query_length: Most query tokens; weights of the gates belong to positions.
+        document_length: Most document tokens.
+        cells: Cells with or without highway, cross attention alone, or nothing.
+        scale_scores: Divide attention scores by the root of the width.
+        gate_bias: Initial bias of the highway's gates.
+        dropout: Dropout in the cells.
+        denoiser: Hash documents; otherwise they are projected.
+        hash_dim: Width of codes and projections.
+        alpha: Steepness of the tanh that stands in for the sign in training.
+        delta: Weight of the codes' error in the loss.
+        gamma: Weight of the restored vectors' error in the loss.
+        reduction: Sum or average errors over tokens and values.
+        tied: Decode with the encoder's weights, transposed.
+        aux: Documents whose errors are added to the loss: all, or positive ones.
+        query_activation: Activation of the query projection.
+        inference: Codes at inference: signs, or their tanh.
+        start: Initial weights: random, or "aligned", where the score is close to MaxSim of the
+            encoder's own vectors (the closer, the further `gate_bias` is below 0).
     """
 
     query_length: int = 32
@@ -72,16 +86,10 @@ class AddaxConfig(ModelConfig):
     start: Literal["normal", "aligned"] = "normal"
 
     def __post_init__(self) -> None:
-        for name in ("query_length", "document_length", "hash_dim"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("delta", "gamma"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
-        if self.alpha <= 0:
-            raise ConfigError(f"alpha must be positive, got {self.alpha}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        require_at_least(self, 1, "query_length", "document_length", "hash_dim")
+        require_at_least(self, 0, "delta", "gamma")
+        require_positive(self, "alpha")
+        require_dropout(self, "dropout")
 
     @property
     def max_query_length(self) -> int:
@@ -95,9 +103,9 @@ class AddaxConfig(ModelConfig):
 
 
 class AddaxTrace(NamedTuple):
-    """All that was computed on the way; what the model lacks is None.
+    """Intermediate results of a batch; None for parts that the model lacks.
 
-    `query_vectors` and `document_vectors` come out of the cells; those of padding mean nothing.
+    `query_vectors` and `document_vectors` are the output of the cells, undefined at padding.
     """
 
     query_cell: MagOutput | None
@@ -105,7 +113,7 @@ class AddaxTrace(NamedTuple):
     query_vectors: Tensor
     document_vectors: Tensor
     hashed: Hashed | None
-    found: MaxSim
+    best: MaxSim
 
 
 @register("addax")
@@ -114,7 +122,7 @@ class AddaxTrace(NamedTuple):
 @register("addax-no-denoiser", cells="highway", denoiser=False)
 @register("addax-attention", cells="attention", denoiser=False)
 class ADDAX(MatchModel):
-    """Score = sum over query tokens of the best cosine with a document token's code."""
+    """Score = sum over query tokens of the largest cosine with a document token's code."""
 
     Config: ClassVar[type[ModelConfig]] = AddaxConfig
     config: AddaxConfig
@@ -160,7 +168,7 @@ class ADDAX(MatchModel):
             self._start_aligned()
 
     def _start_aligned(self) -> None:
-        """Tokens pass the cells, and both sides meet under one projection: the encoder's MaxSim."""
+        """Let tokens pass the cells unchanged and project both sides alike."""
         if self.config.cells in ("highway", "plain"):
             self.query_cell.start_as_own()
             self.document_cell.start_as_own()
@@ -182,19 +190,19 @@ class ADDAX(MatchModel):
         )
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Cells, codes, MaxSim; the penalty is the error of the codes and of what they keep."""
+        """Apply cells, codes and MaxSim; the penalty is the weighted error of the auto-encoder."""
         query = trim_padding(query, self.config.query_length, "query")
         document = trim_padding(document, self.config.document_length, "document")
         trace = self.trace(query, document)
-        penalty = None  # where nothing can be learnt, nobody asks for it
+        penalty = None  # not needed in inference mode
         if trace.hashed is not None and not torch.is_inference_mode_enabled():
             of_codes, of_vectors = trace.hashed.code_error, trace.hashed.restored_error
             penalty = self.config.delta * of_codes + self.config.gamma * of_vectors
         evidence = LazyEvidence(lambda: self._evidence(query, document, trace))
-        return MatchOutput(trace.found.scores, evidence, penalty=penalty)
+        return MatchOutput(trace.best.scores, evidence, penalty=penalty)
 
     def trace(self, query: Encoded, document: Encoded) -> AddaxTrace:
-        """Equations 3 to 14, of texts that are short enough."""
+        """Compute equations 3 to 14; texts must not be longer than the settings say."""
         (query_vectors, query_cell), (document_vectors, document_cell) = self._interact(
             query, document
         )
@@ -208,17 +216,17 @@ class ADDAX(MatchModel):
             codes = hashed.soft if soft else hashed.hard
         else:
             codes = torch.tanh(self.document_projection(document_vectors))
-        found = max_sim(projected, codes, query.mask, document.mask)
-        return AddaxTrace(query_cell, document_cell, query_vectors, document_vectors, hashed, found)
+        best = max_sim(projected, codes, query.mask, document.mask)
+        return AddaxTrace(query_cell, document_cell, query_vectors, document_vectors, hashed, best)
 
     def _interact(
         self, query: Encoded, document: Encoded
     ) -> tuple[tuple[Tensor, MagOutput | None], tuple[Tensor, MagOutput | None]]:
-        """Both texts after their cells."""
+        """Return the vectors and cell outputs of both texts."""
         u, v = query.vectors, document.vectors
         if self.config.cells == "none":
             return (u, None), (v, None)
-        u, v = u.to(product_type(u)), v.to(product_type(v))  # once, not in every product
+        u, v = u.to(product_type(u)), v.to(product_type(v))  # once instead of in every product
         scores = u @ v.mT  # 0 at padding, where the vectors are
         if self.config.scale_scores:
             scores = scores / query.dim**0.5
@@ -232,12 +240,12 @@ class ADDAX(MatchModel):
     def _evidence(
         self, query: Encoded, document: Encoded, trace: AddaxTrace
     ) -> dict[str, Evidence]:
-        """Who answered whom, what that adds, all cosines, the gates, and the codes."""
-        found, answers = trace.found, trace.found.alignment()
+        """Collect cosines, best matches and what they add, gates and codes."""
+        best, answers = trace.best, trace.best.alignment()
         evidence: dict[str, Evidence] = {
-            "cosine": Interaction(found.table, found.mask),
-            "alignment": Interaction(answers, found.mask),
-            "query_answer": WordWeights(found.values, query.mask, "query"),
+            "cosine": Interaction(best.table, best.mask),
+            "alignment": Interaction(answers, best.mask),
+            "query_answer": WordWeights(best.values, query.mask, "query"),
             "document_answer": WordWeights(answers.sum(dim=1), document.mask, "document"),
         }
         evidence |= _gates("query", trace.query_cell, query.mask)
@@ -254,7 +262,7 @@ class ADDAX(MatchModel):
 
 
 def _gates(side: Side, cell: MagOutput | None, mask: Tensor) -> dict[str, Evidence]:
-    """For each token, how much it takes from the other text: as a whole, and value by value."""
+    """Return the gates of one side's tokens: of whole tokens, and the mean over their values."""
     if cell is None:
         return {}
     gates = {"gate": cell.token_gate, "values_gate": cell.element_gate.mean(dim=-1)}

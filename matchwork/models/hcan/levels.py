@@ -1,4 +1,4 @@
-"""A text at growing depth: words, then phrases, layer by layer."""
+"""The shared encoder: words, then longer and longer phrases, layer by layer."""
 
 from typing import Literal
 
@@ -13,11 +13,19 @@ LevelKind = Literal["deep", "wide", "contextual"]
 
 
 class Levels(nn.Module):
-    """Vectors of a text after each of `num_layers` layers, `filters` wide; level 0 is the input.
+    """Encode a text with `num_layers` layers and return the vectors of every level.
 
-    "deep": convolutions on top of each other; "wide": side by side on the words, each with a
-    kernel one wider than the last; "contextual": bidirectional LSTMs on top of each other.
     Convolutions are padded on the right: position j stands for the phrase that starts there.
+    `phrase_lengths` are the numbers of words behind a position, for levels 0 to `num_layers`.
+
+    Args:
+        kind: "deep": stacked convolutions; "wide": parallel convolutions over the words, each with
+            a kernel one wider than the one before; "contextual": stacked bidirectional LSTMs.
+        dim: Width of the word vectors.
+        filters: Width of every layer.
+        num_layers: Number of layers.
+        kernel: Width of the (first) convolution, in words.
+        dropout: Dropout after every layer, and of whole channels of the words.
     """
 
     def __init__(
@@ -34,7 +42,7 @@ class Levels(nn.Module):
         self.dropout = dropout
         widths = [dim, *[dim if kind == "wide" else filters] * (num_layers - 1)]
         self.layers = nn.ModuleList(
-            _StatesOf(width, filters)
+            _States(width, filters)
             if kind == "contextual"
             else _Phrases(width, filters, kernel + h if kind == "wide" else kernel)
             for h, width in enumerate(widths)
@@ -44,22 +52,22 @@ class Levels(nn.Module):
             grown = [kernel - 1 + h for h in range(num_layers)]
         elif kind == "contextual":
             grown = [0] * num_layers
-        self.phrase_lengths = [1, *(1 + more for more in grown)]  # words behind a position
+        self.phrase_lengths = [1, *(1 + more for more in grown)]
 
     def forward(self, text: Encoded) -> list[Tensor]:
-        """Level 0 to `num_layers`, each (batch, length, width), 0 at padding."""
-        # Whole channels: a word keeps no trace of what is dropped.
+        """Return levels 0 (words) to `num_layers`, each (batch, length, width), 0 at padding."""
+        # Whole channels are dropped, for all words of a text.
         words = functional.dropout1d(text.vectors.mT, self.dropout, self.training).mT
         levels = [words]
         for layer in self.layers:
-            made = layer(words if self.kind == "wide" else levels[-1], text.mask)
-            made = functional.dropout(made, self.dropout, self.training)
-            levels.append(made)
+            states = layer(words if self.kind == "wide" else levels[-1], text.mask)
+            states = functional.dropout(states, self.dropout, self.training)
+            levels.append(states)
         return levels
 
 
 class _Phrases(nn.Module):
-    """relu of a convolution over this and the next `kernel - 1` words."""
+    """ReLU of a convolution over each word and the next `kernel - 1` words."""
 
     def __init__(self, dim: int, filters: int, kernel: int) -> None:
         super().__init__()
@@ -69,24 +77,24 @@ class _Phrases(nn.Module):
         self.reach = kernel - 1
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """(batch, length, dim) to (batch, length, filters)."""
+        """Map (batch, length, dim) to (batch, length, filters)."""
         length, own = vectors.shape[1], self.convolution
         padded = functional.pad(vectors, (0, 0, 0, self.reach))
         phrases = torch.cat([padded[:, k : k + length] for k in range(self.reach + 1)], dim=-1)
-        # One product on rows as they lie: torch's convolution turns them there and back.
+        # One matrix product; torch's convolution would transpose the texts twice.
         weight = own.weight.permute(2, 1, 0).flatten(0, 1).unsqueeze(0)
         bias = own.bias.unsqueeze(0)  # type: ignore[union-attr]
         return torch.relu(project_words(phrases.unsqueeze(0), weight, mask, bias).squeeze(0))
 
 
-class _StatesOf(nn.Module):
-    """A bidirectional LSTM, `filters` wide together."""
+class _States(nn.Module):
+    """A bidirectional LSTM whose states are `filters` wide."""
 
     def __init__(self, dim: int, filters: int) -> None:
         super().__init__()
         self.lstm = BiLSTM(dim, filters // 2)
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """(batch, length, dim) to (batch, length, filters)."""
+        """Map (batch, length, dim) to (batch, length, filters)."""
         states: Tensor = self.lstm(vectors.unsqueeze(0), mask)
         return states.squeeze(0)

@@ -2,107 +2,50 @@
 
 Rao, Liu, Tay, Yang, Shi, Lin, Bridging the Gap between Relevance Matching and Semantic Matching
 for Short Text Similarity Modeling, EMNLP 2019, https://aclanthology.org/D19-1540. Relevance
-matching asks how strongly each query phrase is found in the document and has no parameters;
+matching measures how strongly each query phrase matches the document and has no parameters;
 semantic matching is co-attention and a BiLSTM. A small network reads the features of all layers.
 
-The authors' code is not what they printed, so there are two presets (see `PRESETS`):
+The authors' code differs from the paper, so there are two presets (see `PRESETS`):
 - "paper": the softmax of relevance matching is over the document, which makes its mean feature
-  1 / (number of words), and the document's own weight in the attention cancels: it never learns.
+  1 / (number of words), and the document's own weight in the attention cancels: it is not learnt.
 - "code": the softmax is over the query, without the mean; level 0 (words) takes part; documents
-  are summarised by the softmax of raw scores; BiLSTM states are pooled. Two of its tensors were
-  reshaped where they had to be transposed, and its bigram weights stood one word off: not here.
+  are summarised by the softmax of raw scores; BiLSTM states are pooled. Two bugs are not
+  reproduced: tensors that are reshaped instead of transposed, and bigram weights shifted by a word.
 
 Departures: padding is masked everywhere. A binary decision is trained on its log odds, which is
-the same number. The relu of the code's co-attention features changes nothing after the
-convolutions, which end in one: there it is left out.
+equivalent. The code's ReLU on co-attention features is left out after convolutions, which end in
+one anyway.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from matchwork.encode import Encoded, Encoder
-from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, Interaction, LazyEvidence, LazyMapping, WordWeights
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
-from matchwork.models.hcan.levels import LevelKind, Levels
-from matchwork.models.hcan.part_means import PartMeans
+from matchwork.models.hcan.config import PRESETS, HCANConfig
+from matchwork.models.hcan.feature_means import FeatureMeans
+from matchwork.models.hcan.levels import Levels
 from matchwork.models.hcan.phrase_weights import PhraseWeights
-from matchwork.models.hcan.relevance import Competitors, Relevance, relevance
-from matchwork.models.hcan.semantic import CoAttention, Pooling, Salience, SemanticMatching
+from matchwork.models.hcan.relevance import Relevance, relevance
+from matchwork.models.hcan.semantic import CoAttention, SemanticMatching
 from matchwork.text import PairBatch, TokenTable
 
 
-class Preset(NamedTuple):
-    """Where the paper and its code differ; see `relevance` and `SemanticMatching` for the terms.
-
-    `first_level` and `weighted_levels` are the first level that is matched for relevance and
-    how many levels, from the words on, have phrase weights.
-    """
-
-    competitors: Competitors
-    mean_feature: bool
-    first_level: int
-    weighted_levels: int | None
-    salience: Salience
-    pooling: Pooling
-    rectify: bool
-    head_layers: int
-
-
-PRESETS = {
-    "paper": Preset("document", True, 1, None, "attention", "last", False, 1),
-    "code": Preset("query", False, 0, 2, "scores", "max-mean", True, 2),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class HCANConfig(ModelConfig):
-    """What is matched (`parts`, `preset`), on which layers (`encoder` to `kernel`), and the head.
-
-    `query_length`: relevance features belong to positions, so queries must not be longer.
-    `phrase_weights`: whether rare phrases of the training texts count for more; not so in the
-    authors' code unless asked for.
-    """
-
-    parts: Literal["both", "relevance", "semantic"] = "both"
-    preset: Literal["paper", "code"] = "code"
-    encoder: LevelKind = "deep"
-    num_layers: int = 4
-    filters: int = 128
-    kernel: int = 2
-    hidden: int = 150
-    dropout: float = 0.0
-    query_length: int = 40
-    num_classes: int = 2
-    phrase_weights: bool = False
-
-    def __post_init__(self) -> None:
-        least = {"num_layers": 1, "filters": 2, "kernel": 1, "hidden": 4}
-        for name, bound in (least | {"query_length": 1, "num_classes": 2}).items():
-            if getattr(self, name) < bound:
-                raise ConfigError(f"{name} must be at least {bound}, got {getattr(self, name)}")
-        for name in ("filters", "hidden"):
-            if getattr(self, name) % 2:
-                raise ConfigError(f"{name} must be even, got {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-
-    @property
-    def max_query_length(self) -> int:
-        """`query_length`."""
-        return self.query_length
-
-
 class HCANTrace(NamedTuple):
-    """All that was computed on the way: one `Relevance` per level, the features of each part.
+    """Intermediate results of a batch.
 
-    `weights` are those of query phrases, (batch, levels, query).
+    Attributes:
+        weights: Weights of query phrases, shape (batch, levels, query).
+        relevance: Relevance tables by level.
+        attention: Co-attention; None without semantic matching.
+        relevance_features: Shape (batch, levels, width).
+        semantic_features: Shape (batch, levels, width).
     """
 
     weights: Tensor
@@ -112,7 +55,7 @@ class HCANTrace(NamedTuple):
     semantic_features: Tensor
 
     def by_part(self) -> dict[str, Tensor]:
-        """The features by the names of the parts."""
+        """Return the features of each part by its name."""
         return {"relevance": self.relevance_features, "semantic": self.semantic_features}
 
 
@@ -168,19 +111,19 @@ class HCAN(MatchModel):
             )
             shapes["semantic"] = (config.num_layers, self.semantic.width)
         if config.parts == "both":
-            self.means = PartMeans(shapes)
+            self.means = FeatureMeans(shapes)
         num_features = sum(levels * width for levels, width in shapes.values())
         self.head = _head(num_features, config, self.preset.head_layers)
 
     def fit_corpus(self, texts: Sequence[TokenTable]) -> None:
-        """Weigh phrases by how rare they are in these texts."""
+        """Count the phrases of these texts, if they are weighed."""
         if hasattr(self, "phrases"):
             self.phrases.fit(texts)
 
     def fit_feature_means(self, pairs: Iterable[PairBatch]) -> None:
-        """Average the features of both parts over these pairs."""
+        """Average the features of each part over these pairs, if there are several."""
         if hasattr(self, "means"):
-            self.means.learn(
+            self.means.fit(
                 self.trace(self._cut(self.encode(p.query)), self.encode(p.document)).by_part()
                 for p in pairs
             )
@@ -188,9 +131,12 @@ class HCAN(MatchModel):
     def match(
         self, query: Encoded, document: Encoded, phrase_weights: Tensor | None = None
     ) -> MatchOutput:
-        """Levels of both texts, relevance and semantic features, classifier.
+        """Encode levels, compute features of both parts, classify.
 
-        `phrase_weights`, (batch, levels + 1, query), take the place of the model's own.
+        Args:
+            query: Encoded queries.
+            document: Encoded documents.
+            phrase_weights: Shape (batch, levels + 1, query); None: the model's own.
         """
         query = self._cut(query)
         trace = self.trace(query, document, phrase_weights)
@@ -202,7 +148,7 @@ class HCAN(MatchModel):
     def trace(
         self, query: Encoded, document: Encoded, phrase_weights: Tensor | None = None
     ) -> HCANTrace:
-        """Every feature and what it was made of; a part that the model lacks has none."""
+        """Compute all features; a part that the model lacks has width 0."""
         by_query, by_document = self.levels(query), self.levels(document)
         cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         weights = self._weights(query, phrase_weights)
@@ -210,16 +156,16 @@ class HCAN(MatchModel):
         tables: list[Relevance] = []
         if self.config.parts != "semantic":
             tables = self._relevance((by_query[0], by_document[0]), sides, cells)
-        attention, found = None, query.vectors.new_zeros(len(query), self.config.num_layers, 0)
+        attention, semantic = None, query.vectors.new_zeros(len(query), self.config.num_layers, 0)
         if self.config.parts != "relevance":
             attention = self.semantic.attend(*sides, query.mask, document.mask)
-            found = self.semantic(*sides, query.mask, document.mask, attention)
-        return HCANTrace(weights, tables, attention, self._by_position(tables, weights), found)
+            semantic = self.semantic(*sides, query.mask, document.mask, attention)
+        return HCANTrace(weights, tables, attention, self._by_position(tables, weights), semantic)
 
     def _relevance(
         self, words: tuple[Tensor, Tensor], levels: tuple[Tensor, Tensor], cells: Tensor
     ) -> list[Relevance]:
-        """Of the words, where the preset has them, and of all levels above them in one go."""
+        """Match the words, if the preset does, and all levels above them at once."""
         above = relevance(
             *levels, cells.expand(len(levels[0]), *cells.shape), self.preset.competitors
         )
@@ -229,9 +175,9 @@ class HCAN(MatchModel):
         return tables
 
     def classify(self, relevance_features: Tensor, semantic_features: Tensor) -> Tensor:
-        """Logits of the classes from features of shape (batch, levels, width).
+        """Map features of shape (batch, levels, width) to logits, shape (batch, classes).
 
-        The paper's are ordered by level, the code's by part.
+        The paper orders features by level, its code by part.
         """
         features = [relevance_features, semantic_features]
         if self.preset.first_level == 1 and self.config.parts == "both":
@@ -245,7 +191,7 @@ class HCAN(MatchModel):
         return trim_padding(query, self.config.query_length, "query")
 
     def _weights(self, query: Encoded, given: Tensor | None) -> Tensor:
-        """(batch, levels, query) of the levels 0 to N; 1 at every word where nothing is known."""
+        """Return phrase weights of all levels, (batch, levels, query); 1 without counts."""
         words = query.mask.unsqueeze(1).to(query.vectors.dtype)
         ones = words.expand(-1, self.config.num_layers + 1, -1)
         if given is None and hasattr(self, "phrases") and query.ids is not None:
@@ -257,7 +203,7 @@ class HCAN(MatchModel):
         return own if weighted is None else torch.cat([own[:, :weighted], ones[:, weighted:]], 1)
 
     def _by_position(self, tables: list[Relevance], weights: Tensor) -> Tensor:
-        """Weighted features, (batch, levels, width), each in the place of its query word."""
+        """Return weighted features, (batch, levels, width), at the positions of query words."""
         missing = self.config.query_length - weights.shape[-1]
         used = weights[:, self.preset.first_level :]
         if not tables:
@@ -268,40 +214,40 @@ class HCAN(MatchModel):
         return torch.cat([pad(used * feature, (0, missing)) for feature in features], dim=-1)
 
     def _evidence(self, query: Encoded, document: Encoded, trace: HCANTrace) -> dict[str, Evidence]:
-        """Per level: relevance, the weights of query phrases, co-attention, document salience."""
+        """Collect relevance, phrase weights, co-attention and document salience of each level."""
         cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         evidence: dict[str, Evidence] = {}
         lengths = self.levels.phrase_lengths
-        for level, found in enumerate(trace.relevance, start=self.preset.first_level):
+        for level, table in enumerate(trace.relevance, start=self.preset.first_level):
             weights = WordWeights(trace.weights[:, level], query.mask, "query")
-            evidence[f"relevance_{level}"] = Interaction(found.table, cells, lengths[level])
+            evidence[f"relevance_{level}"] = Interaction(table.table, cells, lengths[level])
             evidence[f"phrase_weight_{level}"] = weights
         if trace.attention is not None:
             by_level = zip(trace.attention.table, trace.attention.salience, strict=True)
-            for level, (table, salience) in enumerate(by_level, start=1):
+            for level, (attended, salience) in enumerate(by_level, start=1):
                 weights = WordWeights(salience, document.mask, "document")
-                evidence[f"attention_{level}"] = Interaction(table, cells, lengths[level])
+                evidence[f"attention_{level}"] = Interaction(attended, cells, lengths[level])
                 evidence[f"document_salience_{level}"] = weights
         return evidence
 
     @torch.no_grad()
     def _part_scores(self, trace: HCANTrace) -> dict[str, Tensor]:
-        """Scores with the features of one part, or of both, at their mean, where it is known."""
-        held = self.means.held(trace.by_part()) if hasattr(self, "means") else {}
+        """Compute the scores of each part with the other at its mean, if means were fitted."""
+        means = self.means.hold(trace.by_part()) if hasattr(self, "means") else {}
         return {
             part: _log_odds(self.classify(features["relevance"], features["semantic"]))
-            for part, features in held.items()
+            for part, features in means.items()
         }
 
 
 def _log_odds(logits: Tensor) -> Tensor:
-    """Of class 1 against all others."""
+    """Return the log odds of class 1 against all others."""
     others = torch.cat([logits[:, :1], logits[:, 2:]], dim=1)
     return logits[:, 1] - others.logsumexp(dim=1)
 
 
 def _head(num_features: int, config: HCANConfig, num_layers: int) -> nn.Sequential:
-    """One or two hidden layers, the second a third as wide as the first."""
+    """Make the classifier: one or two hidden layers, the second a third as wide."""
     widths = [num_features, config.hidden, config.hidden // 3][: num_layers + 1]
     layers: list[nn.Module] = []
     for width, wider in zip(widths[1:], widths, strict=False):

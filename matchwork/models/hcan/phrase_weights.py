@@ -1,25 +1,27 @@
-"""How much each query phrase matters: rare phrases weigh 1, the commonest 0."""
+"""Weights of query phrases by their rarity in the training texts."""
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from matchwork.models.base import FittedTables
-from matchwork.models.hcan.phrase_counts import phrase_table
 from matchwork.text import TokenTable
+from matchwork.text.batch import Ids
 
-# The hash of phrase_counts on signed integers, whose right shift copies the sign.
-_MIX = 0x9E3779B97F4A7C15 - (1 << 64)
+_MIX = 0x9E3779B97F4A7C15
+_SIGNED_MIX = _MIX - (1 << 64)
 _LOW_BITS = (1 << 35) - 1
 
 
 class PhraseWeights(FittedTables):
-    """Weights of the phrases of a corpus by their keys; empty until it is fitted or loaded.
+    """Weights of query phrases by their rarity in a corpus: 1 for the rarest, 0 for the commonest.
 
-    `keys` are those of all counted phrases of 1 to `max_order` words, in order; `weights` go
-    with them. Keys of different orders do not meet: they are hashes of 64 bits.
+    `keys` are sorted 64-bit hashes of all counted phrases of 1 to `max_order` words; entry i of
+    `weights` belongs to entry i of `keys`.
     """
 
     keys: Tensor
@@ -38,33 +40,75 @@ class PhraseWeights(FittedTables):
         self.weights = torch.from_numpy(weights).to(self.weights)
 
     def forward(self, ids: Tensor, mask: Tensor, lengths: Sequence[int]) -> Tensor:
-        """Weights of the phrases that start at each word, (batch, len(lengths), words).
+        """Return weights of the phrases that start at each word, (batch, len(lengths), words).
 
-        A phrase of `lengths[h]` words that the end of the text cuts off is the shorter phrase
-        that it is. One longer than `max_order` weighs the mean of its words; one that was never
-        seen weighs 1; padding weighs 0.
+        Phrases end with the text. A phrase longer than `max_order` has the mean weight of its
+        words, an unseen one weight 1, padding weight 0.
+
+        Args:
+            ids: Shape (batch, words).
+            mask: Shape (batch, words).
+            lengths: Numbers of words in a phrase, one for each level.
         """
         positions = torch.arange(mask.shape[1], device=mask.device)
         left = (mask.sum(dim=1, keepdim=True) - positions).clamp_min(0)
-        found = [self._look_up(ids, order) for order in range(1, self.max_order + 1)]
-        sums = pad((found[0] * mask).cumsum(dim=1), (1, 0))
+        by_order = [self._look_up(ids, order) for order in range(1, self.max_order + 1)]
+        sums = pad((by_order[0] * mask).cumsum(dim=1), (1, 0))
         levels = []
         for length in lengths:
             real = left.clamp_max(length)
             ends = (positions + real).clamp_max(mask.shape[1])
             weights = (sums.gather(1, ends) - sums[:, :-1]) / real.clamp_min(1)
-            for order, of_order in enumerate(found, start=1):
+            for order, of_order in enumerate(by_order, start=1):
                 weights = torch.where(real == order, of_order, weights)
             levels.append(weights.masked_fill(~mask, 0.0))
         return torch.stack(levels, dim=1)
 
     def _look_up(self, ids: Tensor, order: int) -> Tensor:
-        """The weight of the phrase of `order` words from each word on; past the end anything."""
+        """Return weights of the phrases of `order` words from each word on; any past the end."""
         padded, keys = pad(ids, (0, order - 1)), torch.zeros_like(ids)
         for offset in range(order):
-            keys = (keys ^ padded[:, offset : offset + ids.shape[1]]) * _MIX
+            keys = (keys ^ padded[:, offset : offset + ids.shape[1]]) * _SIGNED_MIX
             keys = keys ^ ((keys >> 29) & _LOW_BITS)
         if not len(self.keys):
             return torch.ones_like(keys, dtype=self.weights.dtype)
         slots = torch.searchsorted(self.keys, keys).clamp_max(len(self.keys) - 1)
         return torch.where(self.keys[slots] == keys, self.weights[slots], 1.0)
+
+
+def phrase_table(
+    tables: Sequence[TokenTable], max_order: int
+) -> tuple[Ids, npt.NDArray[np.float64]]:
+    """Count the phrases of 1 to `max_order` words; none crosses the end of a text.
+
+    The weight of a phrase is `log(1 + tokens / count)`, scaled to [0, 1] among the phrases of
+    equal length.
+
+    Returns:
+        Keys of the phrases, ascending, and their weights, both of shape (phrases,).
+    """
+    table = TokenTable.join(tables)
+    text_of = np.repeat(np.arange(len(table)), table.lengths)
+    keys, weights = [], []
+    for order in range(1, max_order + 1):
+        all_keys = _phrase_keys(table.flat, order)
+        whole = text_of[: len(all_keys)] == text_of[order - 1 :]
+        distinct, counts = np.unique(all_keys[whole], return_counts=True)
+        rarity = np.log1p(len(table.flat) / counts)
+        low, high = rarity.min(initial=np.inf), rarity.max(initial=-np.inf)
+        keys.append(distinct.astype(np.int64))
+        weights.append((rarity - low) / (high - low) if high > low else np.zeros(len(rarity)))
+    joined = np.concatenate(keys)
+    ascending = np.argsort(joined)
+    return joined[ascending], np.concatenate(weights)[ascending]
+
+
+def _phrase_keys(ids: Ids, order: int) -> npt.NDArray[np.uint64]:
+    """Return a 64-bit key per phrase, by position of its first word."""
+    count = max(0, len(ids) - order + 1)
+    keys = np.zeros(count, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for offset in range(order):
+            keys = (keys ^ ids[offset : offset + count].astype(np.uint64)) * np.uint64(_MIX)
+            keys ^= keys >> np.uint64(29)
+    return keys

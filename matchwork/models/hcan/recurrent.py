@@ -1,4 +1,4 @@
-"""Bidirectional LSTMs that may be handed their input already multiplied with its weights."""
+"""Bidirectional LSTMs whose input projection can be computed beforehand."""
 
 import math
 
@@ -9,11 +9,11 @@ from matchwork.kernels.lstm import states_of, states_on_gpu
 
 
 class BiLSTM(nn.Module):
-    """`num_stacks` independent bidirectional LSTMs, read side by side: one step serves them all.
+    """`num_stacks` independent bidirectional LSTMs that are computed together.
 
-    Gates are in the order input, forget, cell, output; those of the forward direction come
-    first. `weight` is (stacks, dim, 8 units), `recurrent` (stacks, 2, units, 4 units), `bias`
-    (stacks, 8 units). Initial values are those of Keras: Glorot, orthogonal, forget bias 1.
+    Gates are ordered input, forget, cell, output, and the forward direction comes first. `weight`
+    is (stacks, dim, 8 units), `recurrent` (stacks, 2, units, 4 units), `bias` (stacks, 8 units).
+    Initial values follow Keras: Glorot, orthogonal, forget bias 1.
     """
 
     def __init__(self, dim: int, units: int, num_stacks: int = 1) -> None:
@@ -28,19 +28,21 @@ class BiLSTM(nn.Module):
             self.bias.view(num_stacks, 2, 4, units)[:, :, 1] = 1.0
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """(stacks, batch, length, dim) to states of shape (stacks, batch, length, 2 units).
+        """Map (stacks, batch, length, dim) to states, (stacks, batch, length, 2 units).
 
-        A text ends where its mask does: states are 0 at padding, and the backward direction
-        starts at the last word.
+        States are 0 at padding, and the backward direction starts at the last real word.
         """
-        if vectors.is_cuda:  # there a step on its own costs more than all that is in it
+        if vectors.is_cuda:
             return states_on_gpu(vectors, mask, self.weight, self.recurrent, self.bias)
         return self.read(project_words(vectors, self.weight, mask), mask)
 
     def read(self, gates: Tensor, mask: Tensor, stacks: slice = slice(None)) -> Tensor:
-        """States from input that is multiplied already, (stacks, batch, length, 8 units).
+        """Compute states from projected input.
 
-        `gates` are those of the chosen `stacks`.
+        Args:
+            gates: Input times `weight`, shape (chosen stacks, batch, length, 8 units).
+            mask: Shape (batch, length).
+            stacks: Which LSTMs to use.
         """
         gates = gates.to(torch.promote_types(gates.dtype, torch.float32))
         weights = (part[stacks].to(gates.dtype) for part in (self.recurrent, self.bias))
@@ -48,7 +50,7 @@ class BiLSTM(nn.Module):
 
 
 def project(vectors: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """(stacks, batch, length, dim) times (stacks, dim, width): one product for each stack."""
+    """Multiply (stacks, batch, length, dim) by (stacks, dim, width), stack by stack."""
     rows = vectors.flatten(1, 2)
     made = rows @ weight if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight)
     return made.view(*vectors.shape[:3], weight.shape[-1])
@@ -57,8 +59,8 @@ def project(vectors: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
 def project_words(
     vectors: Tensor, weight: Tensor, mask: Tensor, bias: Tensor | None = None
 ) -> Tensor:
-    """The same, but 0 at padding, which on a CPU takes no part in the products."""
-    if mask.is_cuda:  # how many words there are is not worth waiting for
+    """Like `project`, but 0 at padding, which is left out of the products on a CPU."""
+    if mask.is_cuda:  # counting words would wait for the GPU
         return project(vectors, weight, bias).masked_fill(~mask.unsqueeze(-1), 0.0)
     words = mask.flatten().nonzero().squeeze(1)
     if len(words) == mask.numel():

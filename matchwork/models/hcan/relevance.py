@@ -1,4 +1,4 @@
-"""Relevance matching: how strongly each query phrase is found in the document; no parameters."""
+"""Relevance matching: how strongly each query phrase matches the document; it has no parameters."""
 
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ Competitors = Literal["document", "query"]
 
 
 class Relevance(NamedTuple):
-    """A softmaxed table, (..., query, document), and its rows' largest value."""
+    """A softmaxed table, its mask (both (..., query, document)) and the maximum of each row."""
 
     table: Tensor
     mask: Tensor
@@ -18,16 +18,19 @@ class Relevance(NamedTuple):
 
     @property
     def mean(self) -> Tensor:
-        """The mean of every row."""
+        """Mean of every row, shape (..., query)."""
         return masked_mean(self.table, self.mask)
 
 
 def relevance(query: Tensor, document: Tensor, mask: Tensor, competitors: Competitors) -> Relevance:
-    """Dot products of all phrases, of any number of levels at once; `mask` is of their shape.
+    """Return the softmaxed dot products of all phrases.
 
-    The softmax is over the "document" phrases that compete for a query phrase, in which case the
-    mean of a row is 1 / (number of document words) whatever the texts say; or over the "query"
-    phrases that compete for a document phrase.
+    Args:
+        query: Shape (..., query, dim).
+        document: Shape (..., document, dim).
+        mask: Shape (..., query, document).
+        competitors: Phrases that the softmax is over. With "document", the mean of a row is
+            1 / (number of document words) for any text.
     """
     table = masked_softmax(query @ document.mT, mask, dim=-1 if competitors == "document" else -2)
     return Relevance(table, mask, masked_max(table, mask))

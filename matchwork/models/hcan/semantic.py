@@ -1,4 +1,4 @@
-"""Semantic matching: co-attention between two texts, and a BiLSTM over what it found (HCAN)."""
+"""Semantic matching: co-attention between two texts, read by a BiLSTM."""
 
 import math
 from typing import Literal, NamedTuple
@@ -14,11 +14,12 @@ Pooling = Literal["last", "max-mean"]
 
 
 class CoAttention(NamedTuple):
-    """Who attends to whom, at every level.
+    """Attention between the texts at every level.
 
-    `table` (levels, batch, query, document) sums to 1 over the query words for each document
-    word; `salience` (levels, batch, document) weighs the document words; `summary` (levels,
-    batch, dim) is their sum.
+    Attributes:
+        table: Sums to 1 over the query words, shape (levels, batch, query, document).
+        salience: Weights of document words, shape (levels, batch, document).
+        summary: Weighted sum of document words, shape (levels, batch, dim).
     """
 
     table: Tensor
@@ -27,11 +28,16 @@ class CoAttention(NamedTuple):
 
 
 class SemanticMatching(nn.Module):
-    """One vector for each level of two texts; every level has weights of its own.
+    """Co-attention and BiLSTM with separate weights for every level.
 
-    `salience`: a document word weighs as much as its largest "attention" (the paper), or as the
-    softmax of its largest "scores" (the authors' code, as BiDAF). `pooling`: the "last" state of
-    each direction, or "max-mean" over the words. `rectify` applies a relu to the BiLSTM's input.
+    Args:
+        dim: Width of the levels.
+        units: LSTM units of each direction.
+        num_levels: Number of levels.
+        salience: Weight of a document word: its largest "attention" (the paper), or a softmax
+            over the largest "scores" (the authors' code, as in BiDAF).
+        pooling: The "last" state of each direction, or "max-mean" over the words.
+        rectify: Apply a ReLU to the input of the BiLSTM.
     """
 
     def __init__(
@@ -60,9 +66,12 @@ class SemanticMatching(nn.Module):
     def attend(
         self, query: Tensor, document: Tensor, query_mask: Tensor, document_mask: Tensor
     ) -> CoAttention:
-        """`A_ij = q_i w_q + d_j w_d + q_i W d_j`, softmaxed over the query words."""
+        """Compute `A_ij = q_i w_q + d_j w_d + q_i W d_j` and its softmax over the query words.
+
+        Texts have shape (levels, batch, words, dim), masks (batch, words).
+        """
         cells = query_mask.unsqueeze(-1) & document_mask.unsqueeze(-2)
-        # (q W + w_d) . d: the document's own term costs no product of its own.
+        # (q W + w_d) . d: the document's own term needs no separate product.
         turned = project(query, self.bilinear, self.document)
         of_query = project(query, self.query.unsqueeze(-1))
         scores = turned @ document.mT + of_query
@@ -81,20 +90,20 @@ class SemanticMatching(nn.Module):
         document_mask: Tensor,
         attention: CoAttention,
     ) -> Tensor:
-        """(levels, batch, words, dim) of both texts to (batch, levels, width)."""
-        if self.rectify or query.is_cuda:  # a GPU would rather have one large product
+        """Map texts of shape (levels, batch, words, dim) to features, (batch, levels, width)."""
+        if self.rectify or query.is_cuda:  # one large product is faster on a GPU
             states = self.lstm(self._parts(query, document, attention), document_mask)
             return self._pool(states, document_mask).transpose(0, 1)
-        # Level by level: a CPU waits for memory, and what one level needs stays near.
+        # Level by level, so that the data of a level stays in the CPU's cache.
         given = (query, document, attention.table, attention.summary, self.lstm.weight)
-        found = []
+        pooled = []
         for level, parts in enumerate(zip(*map(_by_level, given), strict=True)):
             chosen = slice(level, level + 1)
             states = self.lstm.read(
                 _gates(query_mask, document_mask, *parts), document_mask, chosen
             )
-            found.append(self._pool(states, document_mask))
-        return torch.cat(found).transpose(0, 1)
+            pooled.append(self._pool(states, document_mask))
+        return torch.cat(pooled).transpose(0, 1)
 
     def _pool(self, states: Tensor, mask: Tensor) -> Tensor:
         if self.pooling == "max-mean":
@@ -106,7 +115,7 @@ class SemanticMatching(nn.Module):
         return torch.cat([forward[:, rows, last], backward[:, :, 0]], dim=-1)
 
     def _parts(self, query: Tensor, document: Tensor, attention: CoAttention) -> Tensor:
-        """`[d; q~; d * q~; s * q~]` with q~ the query as each document word sees it."""
+        """Return `[d; q~; d * q~; s * q~]`, with q~ the attended query words."""
         seen = attention.table.mT @ query
         summary = attention.summary.unsqueeze(-2)
         parts = torch.cat([document, seen, document * seen, summary * seen], dim=-1)
@@ -114,7 +123,7 @@ class SemanticMatching(nn.Module):
 
 
 def _by_level(values: Tensor) -> tuple[Tensor, ...]:
-    """Each level on its own; taken together, their gradient is put together once."""
+    """Split into levels; one `chunk` accumulates their gradients only once."""
     return values.chunk(len(values))
 
 
@@ -127,10 +136,10 @@ def _gates(
     summary: Tensor,
     weight: Tensor,
 ) -> Tensor:
-    """`[d; q~; d * q~; s * q~] W`: what the BiLSTM makes of its input first.
+    """Return `[d; q~; d * q~; s * q~] W`, the projected input of the BiLSTM.
 
-    q~ is a mixture of query words, and products with W can go before the mixing: half of
-    them are then made for the words of the query instead of the document's.
+    q~ is a mixture of query words, so half of the products with W are computed before the mixing,
+    for the query's words, which are fewer.
     """
     mixing = table.mT
     by_part = weight.view(1, 4, -1, weight.shape[-1])
@@ -138,6 +147,6 @@ def _gates(
     theirs = torch.cat([query, query * summary.unsqueeze(-2)], dim=-1)
     mine = torch.cat([document, document * (mixing @ query)], dim=-1)
     gates = project_words(mine, own, document_mask)
-    found = project_words(theirs, mixed, query_mask)
-    gates.flatten(0, 1).baddbmm_(mixing.flatten(0, 1), found.flatten(0, 1))
+    projected = project_words(theirs, mixed, query_mask)
+    gates.flatten(0, 1).baddbmm_(mixing.flatten(0, 1), projected.flatten(0, 1))
     return gates

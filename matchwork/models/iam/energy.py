@@ -1,7 +1,7 @@
-"""How well two states that follow each other go together: an energy model of neighbours.
+"""An energy model of neighbouring states, trained by contrastive divergence.
 
-`p(x, y)` is proportional to `exp(-E(x, y))`, with `E = x^T Q y + q1.x + q2.y`. There are no hidden
-units: the one difficulty is the normaliser, which contrastive divergence goes around.
+`p(x, y)` is proportional to `exp(-E(x, y))`, with `E = x^T Q y + q1.x + q2.y` and no hidden units.
+Contrastive divergence avoids the normaliser, which cannot be computed.
 """
 
 import torch
@@ -13,15 +13,20 @@ from matchwork.models.iam.supports import SUPPORTS, SupportName
 from matchwork.models.iam.two_way import small_uniform
 
 _MAX_EXPONENT = 10.0
-_MAX_NORM = 0.99  # of Q where entries are unbounded: from 1 on nothing is normalisable
+_MAX_NORM = 0.99  # of Q where entries are unbounded; from 1 on there is no normaliser
 
 
 class AdjacentEnergy(nn.Module):
-    """Energies of neighbouring states, and the jumps that they make.
+    """Energies of neighbouring states, and the context jumps computed from them.
 
-    `pair` is Q, `first` q1 and `second` q2. `reference` is the mean energy of the pairs that were
-    learnt from, and with `scaled` `spread` their deviation, by which exponents are divided: else
-    energies of many entries lie so far apart that nearly every jump is clamped.
+    `pair` is Q, `first` q1 and `second` q2; `reference` is the mean energy of the training pairs
+    and `spread` their standard deviation.
+
+    Args:
+        dim: Width of the states.
+        support: Domain of the states' entries.
+        scaled: Divide exponents of jumps by `spread`; otherwise nearly all jumps of wide states
+            are clamped.
     """
 
     reference: Tensor
@@ -41,19 +46,19 @@ class AdjacentEnergy(nn.Module):
         self.bound()
 
     def extra_repr(self) -> str:
-        """Size, support, and whether jumps are scaled."""
+        """Return size, support, and whether jumps are scaled."""
         scaled = ", scaled" if hasattr(self, "spread") else ""
         return f"{len(self.pair)}, support={self.kind!r}{scaled}"
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """(..., dim) and (..., dim) to (...)."""
+        """Return energies of pairs: (..., dim) and (..., dim) to (...)."""
         bilinear = ((x @ self.pair) * y).sum(dim=-1) + x @ self.first + y @ self.second
         return bilinear + self.support.own_energy(x) + self.support.own_energy(y)
 
     def jumps(self, states: Encoded) -> Tensor:
-        """`exp(reference - E)` from every state to the next, (batch, length), 0 at the last one.
+        """Return `exp(reference - E)` from every state to the next, (batch, length); 0 at the last.
 
-        Large where the next word was to be expected. The exponent is clamped to +-10.
+        Large where the next word is likely. Exponents are clamped to +-10.
         """
         with torch.autocast(states.vectors.device.type, enabled=False):
             vectors = states.vectors.to(self.pair.dtype)
@@ -65,18 +70,22 @@ class AdjacentEnergy(nn.Module):
         return pad(exponents.exp().masked_fill(~states.mask[:, 1:], 0.0), (0, 1))
 
     def field_on_first(self, y: Tensor) -> Tensor:
-        """What acts on x, given y: `Q y + q1`."""
+        """Return the field on x given y, `Q y + q1`."""
         return y @ self.pair.T + self.first
 
     def field_on_second(self, x: Tensor) -> Tensor:
-        """What acts on y, given x: `Q^T x + q2`."""
+        """Return the field on y given x, `Q^T x + q2`."""
         return x @ self.pair + self.second
 
     def contrastive_loss(self, x: Tensor, y: Tensor, steps: int) -> Tensor:
-        """A number whose gradient is the step of contrastive divergence, of rows (pairs, dim).
+        """Return a number whose gradient is that of contrastive divergence.
 
-        From the data, `steps` times x is drawn given y, and y given x; the last y is its mean.
-        Going down makes the data more probable: the paper prints the opposite sign.
+        The paper prints the opposite sign; minimising this one makes the data more likely.
+
+        Args:
+            x: States, shape (pairs, dim).
+            y: The states after them, same shape.
+            steps: How often x is sampled given y, and y given x; the last y is its mean.
         """
         with torch.no_grad():
             drawn_y = y
@@ -89,9 +98,9 @@ class AdjacentEnergy(nn.Module):
         return loss
 
     def pseudo_loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """Minus the log probabilities of x given y and of y given x, for each row.
+        """Return `-log p(x | y) - log p(y | x)` of each row, shape (pairs,).
 
-        Both have their normaliser, so values of different models can be compared.
+        Both terms are normalised, so that values of different models can be compared.
         """
         sides = (x, self.field_on_first(y)), (y, self.field_on_second(x))
         total = x.new_zeros(len(x))
@@ -103,13 +112,13 @@ class AdjacentEnergy(nn.Module):
 
     @torch.no_grad()
     def bound(self) -> None:
-        """Put Q back to where the distribution exists; only "gauss" needs it."""
+        """Shrink Q to where the distribution exists; only "gauss" needs it."""
         if self.kind == "gauss":
             norm = torch.linalg.matrix_norm(self.pair, ord=2)
             self.pair.mul_((_MAX_NORM / norm).clamp_max(1.0))
 
 
 def neighbours(states: Encoded) -> tuple[Tensor, Tensor]:
-    """All pairs of states that follow each other in a text, as rows (pairs, dim)."""
-    there = states.mask[:, 1:]
-    return states.vectors[:, :-1][there], states.vectors[:, 1:][there]
+    """Return all pairs of neighbouring states, each of shape (pairs, dim)."""
+    real = states.mask[:, 1:]
+    return states.vectors[:, :-1][real], states.vectors[:, 1:][real]

@@ -1,4 +1,4 @@
-"""Attention over the words of an answer that looks at the question, the context and rare words."""
+"""Attention over answer words by the question, the context jump and tf-idf terms."""
 
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -13,11 +13,11 @@ from matchwork.models.iam.two_way import last_states, small_uniform
 
 Alignment: TypeAlias = Literal["position", "final"]
 MatrixForm: TypeAlias = Literal["factorised", "dense"]
-MOST_DENSE = 20_000  # words: 1.6 GB, and as much again for gradients
+MOST_DENSE = 20_000  # words: 1.6 GB, twice that with gradients
 
 
 class Attended(NamedTuple):
-    """Weights (batch, document), which sum to 1, the energies they come from, and the context."""
+    """Weights and energies, (batch, document), and the weighted mean of states, (batch, dim)."""
 
     weights: Tensor
     energies: Tensor
@@ -27,10 +27,15 @@ class Attended(NamedTuple):
 class InteractiveAttention(nn.Module):
     """Softmax over answer states of `tanh(u.hq + u.ha + v1 g + u_a.d_a + v2 d_q^T M d_a)`.
 
-    The energies lie in [-1, 1], so no weight is more than e^2 = 7.39 times another. `align`: the
-    question state that meets answer state t is the one at t, 0 past its end ("position"), or what
-    both directions know at their end ("final"). `words` are the vectors whose products M starts
-    with, (vocabulary, width): as two factors, or multiplied out ("dense", for small vocabularies).
+    Energies are in [-1, 1], so that no weight exceeds another by more than a factor e^2 = 7.39.
+
+    Args:
+        dim: Width of the states.
+        words: Word vectors, shape (vocabulary, width); M starts as their products.
+        align: Question state for answer state t: the one at t (0 past the end), or the final ones.
+        tied: Use the same u for question and answer states.
+        matrix: Store M as two factors, or multiplied out, for small vocabularies.
+        jump: Use the context jump g.
     """
 
     def __init__(
@@ -73,7 +78,7 @@ class InteractiveAttention(nn.Module):
         query_bag: WordBag | None = None,
         document_bag: WordBag | None = None,
     ) -> Attended:
-        """From states of both texts; without bags of words, terms add nothing."""
+        """Attend to answer states; without word bags, the terms are left out."""
         energies = document.vectors @ self.document + self._question(query, document.mask.shape[1])
         if jumps is not None:
             energies = energies + self.jump_weight * jumps
@@ -85,18 +90,18 @@ class InteractiveAttention(nn.Module):
         return Attended(weights, energies, context)
 
     def terms(self, query: WordBag, document: WordBag) -> Tensor:
-        """`u_a.d_a + v2 d_q^T M d_a`, (batch,): the same at every place."""
+        """Return `u_a.d_a + v2 d_q^T M d_a`, shape (batch,)."""
         return document.dot(self.term) + self.term_weight * self.product(query, document)
 
     def product(self, query: WordBag, document: WordBag) -> Tensor:
-        """`d_q^T M d_a`, (batch,)."""
+        """Return `d_q^T M d_a`, shape (batch,)."""
         if hasattr(self, "left"):
             return (query.project(self.left) * document.project(self.right)).sum(dim=-1)
         cells = self.matrix[query.ids.unsqueeze(2), document.ids.unsqueeze(1)]
         return (query.weights.unsqueeze(1) @ cells @ document.weights.unsqueeze(2)).flatten()
 
     def _question(self, query: Encoded, length: int) -> Tensor:
-        """What the question adds at each of `length` places, or one column for all of them."""
+        """Return the question's term at each of `length` positions, or one column for all."""
         weight = self.query if hasattr(self, "query") else self.document
         if self.align == "final":
             return (last_states(query) @ weight).unsqueeze(1)

@@ -1,4 +1,4 @@
-"""A language model in both directions: the next word from those before, and the other way."""
+"""A language model in both directions: it predicts the next and the previous word."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from matchwork.models.iam.word_loss import word_loss
 
 
 class Predicted(NamedTuple):
-    """Negative log likelihoods of all predictions, added up, and how many there were."""
+    """Sum of the negative log likelihoods of all predictions, and their number."""
 
     total: Tensor
     number: int
@@ -21,8 +21,8 @@ class Predicted(NamedTuple):
 class LanguageModel(nn.Module):
     """Two softmax layers over words on top of a `TextReader`, forward and backward.
 
-    `words` are the ids that it tells apart, in order; all others are one class, <EOS> another.
-    It knows none until `open` is called, so that only words of the training texts take room.
+    `words` are the sorted ids with a class of their own; all others are one class, <EOS> another.
+    There are none until `set_words` is called with those of the training texts.
     """
 
     words: Tensor
@@ -35,39 +35,42 @@ class LanguageModel(nn.Module):
         self.ahead = nn.Linear(units, 2)
         self.back = nn.Linear(units, 2)
 
-    def open(self, words: Tensor, counts: Tensor) -> None:
-        """Tell these words apart from now on; the softmax layers start anew.
+    def set_words(self, words: Tensor, counts: Tensor) -> None:
+        """Set the words with a class of their own and make new softmax layers.
 
-        `counts` say how often each class is there: the words, all others, <EOS>. Biases start
-        as their log frequencies; else the states would saturate to say how common words are.
+        Biases start as log frequencies; otherwise states would saturate to express them.
+
+        Args:
+            words: Sorted ids.
+            counts: Occurrences of each class: the words, all others, <EOS>.
         """
-        where = self.reader.end
-        self.words = words.to(where.device)
+        end = self.reader.end
+        self.words = words.to(end.device)
         frequencies = (counts.double() + 1) / (counts.sum() + len(counts))
         for name in ("ahead", "back"):
-            layer = nn.Linear(self.units, len(counts)).to(where)
+            layer = nn.Linear(self.units, len(counts)).to(end)
             small_uniform(layer)
             with torch.no_grad():
                 layer.bias.copy_(frequencies.log())
             setattr(self, name, layer)
 
     def forward(self, text: Encoded) -> Predicted:
-        """Predict every word from those on either side, except the first and <EOS> from nothing.
+        """Predict every word from those before it and from those after it.
 
-        `text` carries the ids of its words.
+        Nothing is predicted from an empty context. `text` must have ids.
         """
         states = self.reader(text)
-        classes, there = self.classes(text), states.mask[:, 1:]
-        before, after = states.vectors[:, :-1][there], states.vectors[:, 1:][there]
+        classes, real = self.classes(text), states.mask[:, 1:]
+        before, after = states.vectors[:, :-1][real], states.vectors[:, 1:][real]
         ahead, back = self.ahead, self.back
         total = word_loss(
-            before[:, : self.units], ahead.weight, ahead.bias, classes[:, 1:][there]
-        ) + word_loss(after[:, self.units :], back.weight, back.bias, classes[:, :-1][there])
+            before[:, : self.units], ahead.weight, ahead.bias, classes[:, 1:][real]
+        ) + word_loss(after[:, self.units :], back.weight, back.bias, classes[:, :-1][real])
         return Predicted(total, 2 * len(before))
 
     def classes(self, text: Encoded) -> Tensor:
-        """(batch, length + 1): which word stands where; anything at padding."""
-        assert text.ids is not None  # a model over words has to know them
+        """Return the class at every position, shape (batch, length + 1)."""
+        assert text.ids is not None
         known = len(self.words)
         classes = torch.full_like(text.ids, known)
         if known:

@@ -1,20 +1,20 @@
-"""IAM: a question encoder that knows the answer, attention over the answer, the context jump.
+"""IAM: an answer-aware question encoder, attention over the answer, and the context jump.
 
 Cross-sentence pre-trained model for interactive QA matching, LREC 2020. Language models of
 questions and of answers are trained first, then the energy of neighbouring answer states; their
 states and jumps are fixed inputs of the attention and the matcher. There is no public code.
 
-Departures and resolutions, where the printed equations do not close:
-- The language models predict words by a softmax over the vocabulary; printed is one over places.
-- Attention needs the question, the question encoder the attention: attention reads the language
-  model's states, and the score the question-aware ones.
+Departures and resolutions, where the printed equations are incomplete:
+- The language models predict words by a softmax over the vocabulary; printed is one over positions.
+- Attention needs the question encoder, which needs attention: attention reads the language model's
+  states, and the score the answer-aware ones.
 - Contrastive divergence has the sign that raises the likelihood; printed is the opposite. States
-  lie in a box, without which there is no distribution.
-- M is kept as two factors; printed, it has the square of the vocabulary.
-- Vectors wider than `input_dim` are projected by every language model for itself; in the question
+  are restricted to a box, without which the distribution does not exist.
+- M is stored as two factors; as printed, it has vocabulary x vocabulary entries.
+- Vectors wider than `input_dim` are projected by each language model separately; in the question
   encoder that projection is a part of V_q.
 - On a transformer, the word of a vector is its first subword. One with `cross_encode` reads both
-  texts at once when they are matched; the language models still learn from either text alone.
+  texts at once for matching; the language models are still trained on single texts.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from matchwork.config import require_at_least, require_dropout
 from matchwork.encode import Encoded, Encoder, WordEmbedding
 from matchwork.encode.word_embedding import hashed_vectors
-from matchwork.errors import ConfigError
 from matchwork.interact import Evidence, LazyEvidence, WordWeights
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iam.energy import AdjacentEnergy
 from matchwork.models.iam.interactive_attention import (
@@ -59,13 +59,22 @@ from matchwork.text import Sequences, TokenTable
 
 @dataclass(frozen=True, kw_only=True)
 class IAMConfig(ModelConfig):
-    """Sizes (`units` to `dropout`), the jump, the attention, and what is trained and how.
+    """Settings of `IAM`.
 
-    `input_dim`: what the LSTMs read; None: the vectors as they are. `final_state`: the question's
-    state after each pass ("ends"), or both directions at the last word ("literal").
-    `tune_words`: whether question words move away from the frozen vectors when matching is
-    learnt. `l2` times the squared norm
-    of all trained weights is added to the loss.
+    Attributes:
+        units: LSTM units of each direction.
+        input_dim: Width of the LSTMs' input; None: that of the word vectors.
+        hidden: Width of the matching vector.
+        dropout: Dropout between LSTM layers, on their input and before the score.
+        jump: Use the context jump.
+        support: Domain of the energy model's states.
+        scale_jumps: Divide exponents of jumps by the deviation of the energies.
+        q_align: Question state for each answer state, see `InteractiveAttention`.
+        tie_u: Use the same u for question and answer states.
+        matrix: Form of M, see `InteractiveAttention`.
+        final_state: Question vector: each direction at its end, or both at the last word.
+        tune_words: Learn a shift of question words away from frozen word vectors.
+        l2: Factor of the squared norm of all trained weights in the loss.
     """
 
     units: int = 100
@@ -83,23 +92,18 @@ class IAMConfig(ModelConfig):
     l2: float = 1e-5
 
     def __post_init__(self) -> None:
-        for name in ("units", "input_dim", "hidden"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        if self.l2 < 0:
-            raise ConfigError(f"l2 must not be negative, got {self.l2}")
+        require_at_least(self, 1, "units", "input_dim", "hidden")
+        require_at_least(self, 0, "l2")
+        require_dropout(self, "dropout")
 
     @property
     def aux(self) -> Literal["both"] | None:
-        """The squared norm belongs to every pair."""
+        """All pairs: the penalty is the squared norm of the weights."""
         return "both" if self.l2 else None
 
     @property
     def stage_configs(self) -> dict[str, type[StageConfig]]:
-        """A language model of each side and, for the jump, the energy."""
+        """A language model of each side and, with the jump, the energy."""
         stages: dict[str, type[StageConfig]] = {
             f"language-model-{side}": LanguageModelConfig for side in ("query", "document")
         }
@@ -107,7 +111,7 @@ class IAMConfig(ModelConfig):
 
 
 class IAMTrace(NamedTuple):
-    """All that was computed on the way; texts include <EOS>, `jumps` are None without the jump."""
+    """Intermediate results of a batch; states include <EOS>, `jumps` are None without the jump."""
 
     query_states: Encoded
     document_states: Encoded
@@ -120,7 +124,7 @@ class IAMTrace(NamedTuple):
 @register("iam", jump=True)
 @register("iam-no-jump", jump=False)
 class IAM(MatchModel):
-    """Score = log odds of a match, from the question-aware question and the attended answer."""
+    """Score = log odds of a match, from the answer-aware question and the attended answer."""
 
     Config: ClassVar[type[ModelConfig]] = IAMConfig
     config: IAMConfig
@@ -143,7 +147,7 @@ class IAM(MatchModel):
         super().__init__(config, encoder)
         dim, width, dropout = encoder.dim, config.input_dim or encoder.dim, config.dropout
         states = 2 * config.units
-        # What is trained in stages comes first: its initial weights depend on nothing else.
+        # Modules of stages come first, so that their initial weights depend on the seed alone.
         self.query_reader = TextReader(dim, width, config.units, dropout=dropout)
         self.document_reader = TextReader(dim, width, config.units, dropout=dropout)
         if config.jump:
@@ -178,7 +182,7 @@ class IAM(MatchModel):
         self.dropout = nn.Dropout(dropout)
 
     def stages(self) -> Sequence[Stage]:
-        """Language models of questions and answers, then the energy of neighbours."""
+        """Return the language models of questions and answers, then the energy."""
         units, vocab_size = self.config.units, len(self.tf_idf.idf)
         stages: list[Stage] = [
             LanguageModelStage("query", self.query_reader, units, self.encode, vocab_size),
@@ -189,29 +193,29 @@ class IAM(MatchModel):
         return stages
 
     def after_stages(self) -> None:
-        """The question-aware stack starts as the question's language model."""
+        """Start the answer-aware stack as the question's language model."""
         self.aware.load_state_dict(self.query_reader.stack.state_dict())
 
     def fit_corpus(self, texts: Sequence[TokenTable]) -> None:
-        """Weigh words by how few of these texts have them."""
+        """Compute idf from these texts."""
         self.tf_idf.fit(texts)
 
     def train(self, mode: bool = True) -> "IAM":
-        """What is frozen stays as it is when it is used: without dropout."""
+        """Set the training mode; frozen parts stay without dropout."""
         super().train(mode)
         for part in self._frozen():
             part.eval()
         return self
 
     def post_encode(self, text: Encoded, sequences: Sequences) -> Encoded:
-        """Vectors that know their words, whatever the encoder."""
+        """Add word ids where the encoder returns none."""
         if text.ids is not None:
             return text
         ids = _first_subwords(sequences, len(self.tf_idf.idf), text.mask.shape[1])
         return Encoded(text.vectors, text.mask, ids)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Attend to the answer, read the question again in its light, classify."""
+        """Attend to the answer, read the question with it, classify."""
         trace = self.trace(query, document)
         evidence = LazyEvidence(lambda: _evidence(trace, document.mask))
         penalty = None
@@ -221,12 +225,12 @@ class IAM(MatchModel):
         return MatchOutput(scores, evidence, trace.logits, penalty=penalty)
 
     def trace(self, query: Encoded, document: Encoded) -> IAMTrace:
-        """Every state, weight and jump on the way to the logits."""
-        asked, answer = self.query_reader(query), self.document_reader(document)
+        """Compute states, weights, jumps and logits."""
+        question_states, answer = self.query_reader(query), self.document_reader(document)
         jumps = self.energy.jumps(answer) if self.config.jump else None
         bags = self.tf_idf(query), self.tf_idf(document)
-        attended = self.attention(asked, answer, jumps, *bags)
-        words = with_end(self._moved(query), self.query_reader.end)
+        attended = self.attention(question_states, answer, jumps, *bags)
+        words = with_end(self._shifted(query), self.query_reader.end)
         context = self.from_context(attended.context).unsqueeze(1)
         phi = self.dropout(torch.tanh(self.from_words(words.vectors) + context))
         aware = Encoded(self.aware(phi, words.mask), words.mask)
@@ -234,10 +238,10 @@ class IAM(MatchModel):
         both = self.dropout(torch.cat([question, attended.context], dim=-1))
         half = question.shape[1]
         hidden = torch.tanh(self.from_question(both[:, :half]) + self.from_answer(both[:, half:]))
-        return IAMTrace(asked, answer, jumps, attended, question, self.classes(hidden))
+        return IAMTrace(question_states, answer, jumps, attended, question, self.classes(hidden))
 
     def squared_norm(self) -> Tensor:
-        """Of all trained weights but biases and the encoder's."""
+        """Return the squared norm of all trained weights but biases and the encoder's."""
         weights = [
             weight
             for name, weight in self.named_parameters()
@@ -246,12 +250,12 @@ class IAM(MatchModel):
         return torch.stack([weight.square().sum() for weight in weights]).sum()
 
     def _frozen(self) -> list[nn.Module]:
-        """What the stages train and matching only uses."""
+        """Return the parts that only stages train."""
         readers: list[nn.Module] = [self.query_reader, self.document_reader]
         return [*readers, self.energy] if self.config.jump else readers
 
-    def _moved(self, query: Encoded) -> Encoded:
-        """Question words where training has moved them to."""
+    def _shifted(self, query: Encoded) -> Encoded:
+        """Add the learnt shifts to question words."""
         if not hasattr(self, "shift") or query.ids is None:
             return query
         known = query.ids < len(self.shift)
@@ -260,25 +264,25 @@ class IAM(MatchModel):
 
 
 def _evidence(trace: IAMTrace, mask: Tensor) -> dict[str, Evidence]:
-    """Attention and jump of every answer word, without <EOS>."""
-    found = {"document_attention": trace.attended.weights}
+    """Return attention and jump of every answer word, without <EOS>."""
+    weights = {"document_attention": trace.attended.weights}
     if trace.jumps is not None:
-        found["document_jump"] = trace.jumps
+        weights["document_jump"] = trace.jumps
     return {
         name: WordWeights(values[:, :-1].masked_fill(~mask, 0.0), mask, "document")
-        for name, values in found.items()
+        for name, values in weights.items()
     }
 
 
 def _vocabulary_vectors(encoder: Encoder, dim: int) -> Tensor:
-    """One vector per word; where the encoder has none without context, random directions."""
+    """Return a vector per word; random directions for contextual encoders."""
     if isinstance(encoder, WordEmbedding):
         return encoder.table
     return hashed_vectors(torch.arange(encoder.config.vocab_size), dim)
 
 
 def _first_subwords(sequences: Sequences, vocab_size: int, width: int) -> Tensor:
-    """Ids of the subwords that words begin with, in front; an id past the vocabulary goes on."""
+    """Return the ids of tokens that start words; ids past the vocabulary continue a word."""
     starts = sequences.mask & (sequences.ids < vocab_size)
     order = torch.argsort((~starts).to(torch.int8), dim=1, stable=True)
     return sequences.ids.gather(1, order)[:, :width]

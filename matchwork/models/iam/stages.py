@@ -1,4 +1,4 @@
-"""What IAM learns before it learns to match: two language models and the energy of neighbours."""
+"""The stages of IAM: two language models and the energy of neighbouring states."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,23 +8,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from matchwork.config import require_at_least
 from matchwork.encode import Encoded
-from matchwork.errors import ConfigError
 from matchwork.models.iam.energy import AdjacentEnergy, neighbours
 from matchwork.models.iam.language_model import LanguageModel, Predicted
 from matchwork.models.iam.two_way import TextReader
-from matchwork.models.stage import Side, Stage, StageConfig, Texts
+from matchwork.models.stage import Stage, StageConfig, Texts
 from matchwork.text import Sequences, TokenTable, batches_by_length
 from matchwork.text.batch import Ids, shuffled_buckets
+from matchwork.types import Side
 
 Encode: TypeAlias = Callable[[Sequences], Encoded]
-_MEASURED_TOKENS, _MEASURED_TEXTS = 8_192, 256  # of a batch that is only measured
-_LEAST_VARIANCE = 1e-6  # of energies, which jumps are divided by the root of
+_MEASURED_TOKENS, _MEASURED_TEXTS = 8_192, 256  # of a batch in `measure`
+_LEAST_VARIANCE = 1e-6  # of energies
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelConfig(StageConfig):
-    """Batches of texts. Words that stand fewer than `min_count` times in them are one class."""
+    """Settings of a language model; batches are of texts.
+
+    Attributes:
+        min_count: Words that occur less often are one class.
+    """
 
     clip_norm: float | None = 5.0
     batch_size: int = 50
@@ -33,13 +38,16 @@ class LanguageModelConfig(StageConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.min_count < 1:
-            raise ConfigError(f"min_count must be at least 1, got {self.min_count}")
+        require_at_least(self, 1, "min_count")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnergyConfig(StageConfig):
-    """Batches of about `batch_size` pairs of states; `steps` of contrastive divergence for each."""
+    """Settings of the energy model; a batch has about `batch_size` pairs of states.
+
+    Attributes:
+        steps: Steps of contrastive divergence.
+    """
 
     optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "sgd"
     learning_rate: float = 0.01
@@ -50,12 +58,11 @@ class EnergyConfig(StageConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.steps < 1:
-            raise ConfigError(f"steps must be at least 1, got {self.steps}")
+        require_at_least(self, 1, "steps")
 
 
 class LanguageModelStage(Stage):
-    """Trains the reader of one side to predict words of its texts, those of `vocab_size`."""
+    """Train the reader of one side to predict the words of its texts."""
 
     module: LanguageModel
     config: LanguageModelConfig
@@ -77,29 +84,29 @@ class LanguageModelStage(Stage):
         self._vocab_size = vocab_size
 
     def prepare(self, texts: Texts, seed: int) -> None:
-        """Find the words that are worth a class of their own."""
+        """Give frequent words a class of their own."""
         table = self._table(texts)
         words, counts = np.unique(table.flat, return_counts=True)
-        kept = (counts >= self.config.min_count) & (words < self._vocab_size)
-        classes = np.append(counts[kept], [counts[~kept].sum(), len(table)])
-        self.module.open(torch.from_numpy(words[kept]), torch.from_numpy(classes))
+        frequent = (counts >= self.config.min_count) & (words < self._vocab_size)
+        classes = np.append(counts[frequent], [counts[~frequent].sum(), len(table)])
+        self.module.set_words(torch.from_numpy(words[frequent]), torch.from_numpy(classes))
 
     def batches(self, texts: Texts, epoch: int, seed: int) -> Iterable[Sequences]:
-        """Texts of similar length."""
+        """Return batches of texts of similar length."""
         return _shuffled(self._table(texts), self.config.batch_size, epoch, seed)
 
     def loss(self, batch: Sequences) -> Tensor:
-        """Mean over all predictions in both directions."""
-        found: Predicted = self.module(self._read(batch))
-        return found.total / max(1, found.number)
+        """Return the mean loss over all predictions in both directions."""
+        predicted: Predicted = self.module(self._read(batch))
+        return predicted.total / max(1, predicted.number)
 
     @torch.no_grad()
     def measure(self, texts: Texts) -> dict[str, float]:
-        """The same over all texts, also as a perplexity."""
+        """Return the mean loss over all texts and the perplexity."""
         total, count = 0.0, 0
         for batch in _in_order(self._table(texts)):
-            found = self.module(self._read(batch))
-            total, count = total + float(found.total), count + found.number
+            predicted = self.module(self._read(batch))
+            total, count = total + float(predicted.total), count + predicted.number
         loss = total / max(1, count)
         return {"loss": loss, "perplexity": float(np.exp(min(loss, 700.0)))}
 
@@ -108,12 +115,12 @@ class LanguageModelStage(Stage):
 
     @torch.no_grad()
     def _read(self, batch: Sequences) -> Encoded:
-        """Word vectors are not learnt here."""
+        """Encode without gradients: word vectors are not trained here."""
         return self._encode(batch.to(self.module.reader.end.device))
 
 
 class EnergyStage(Stage):
-    """Trains the energy of neighbouring states of documents, which a frozen reader gives."""
+    """Train the energy of neighbouring document states, which a frozen reader computes."""
 
     name = "energy"
     sides = ("document",)
@@ -128,37 +135,37 @@ class EnergyStage(Stage):
         self._encode = encode
 
     def batches(self, texts: Texts, epoch: int, seed: int) -> Iterable[Sequences]:
-        """As many texts of similar length as have `batch_size` pairs on average."""
-        table = texts.documents  # <EOS> makes as many pairs as there are words
+        """Return batches of as many texts as have `batch_size` pairs on average."""
+        table = texts.documents  # with <EOS>, a text has as many pairs as words
         num_texts = round(self.config.batch_size * len(table) / max(1, len(table.flat)))
         return _shuffled(table, max(1, num_texts), epoch, seed)
 
     def loss(self, batch: Sequences) -> Tensor:
-        """Contrastive divergence of the pairs of a batch; of none of them, 0.
+        """Return the loss of contrastive divergence; 0 for a batch without pairs.
 
-        In full precision: it is a small difference of large energies.
+        Computed in full precision: it is a small difference of large energies.
         """
         pairs = self._pairs(batch)
         with torch.autocast(pairs[0].device.type, enabled=False):
             if not len(pairs[0]):
-                nothing: Tensor = 0 * self.module(*pairs).sum()
-                return nothing
+                zero: Tensor = 0 * self.module(*pairs).sum()
+                return zero
             return self.module.contrastive_loss(*pairs, self.config.steps)
 
     def after_step(self) -> None:
-        """Stay where the distribution exists."""
+        """Keep Q where the distribution exists."""
         self.module.bound()
 
     def measure(self, texts: Texts) -> dict[str, float]:
-        """Pseudo likelihood of the pairs and their mean energy.
+        """Return the mean pseudo likelihood loss and the mean energy.
 
-        The likelihood cannot be computed, and contrastive divergence does not fall with it.
+        The likelihood itself cannot be computed, and contrastive divergence does not follow it.
         """
         loss, energy, _ = self._means(texts)
         return {"loss": loss, "energy": energy}
 
     def finish(self, texts: Texts) -> None:
-        """The mean energy of these pairs is what a jump is measured from."""
+        """Set mean and deviation of the energies, which jumps are computed from."""
         _, energy, square = self._means(texts)
         self.module.reference.fill_(energy)
         if hasattr(self.module, "spread"):
@@ -166,7 +173,7 @@ class EnergyStage(Stage):
 
     @torch.no_grad()
     def _means(self, texts: Texts) -> tuple[float, float, float]:
-        """Of the pseudo loss, the energy and its square."""
+        """Return the means of the pseudo loss, the energy and the squared energy."""
         sums, count = np.zeros(3), 0
         for batch in _in_order(texts.documents):
             pairs = self._pairs(batch)
@@ -184,7 +191,7 @@ class EnergyStage(Stage):
 
 
 class _Batches:
-    """Rows of a table in batches, gathered when they are asked for."""
+    """Batches of a table's rows, gathered one at a time."""
 
     def __init__(self, table: TokenTable, rows: list[Ids]) -> None:
         self._table = table
@@ -203,6 +210,6 @@ def _shuffled(table: TokenTable, batch_size: int, epoch: int, seed: int) -> Iter
 
 
 def _in_order(table: TokenTable) -> Iterable[Sequences]:
-    nothing = np.zeros_like(table.lengths)
+    no_queries = np.zeros_like(table.lengths)
     limits = _MEASURED_TOKENS, _MEASURED_TEXTS
-    return _Batches(table, batches_by_length(nothing, table.lengths, *limits))
+    return _Batches(table, batches_by_length(no_queries, table.lengths, *limits))

@@ -1,46 +1,47 @@
-"""Where the entries of a state may lie, and how they are distributed there.
+"""Domains of a state's entries and their distributions under a field.
 
-Each entry x has the density `exp(-a x)` up to a constant (for "gauss" times `exp(-x^2 / 2)`),
-given the field `a` that acts on it.
+Under a field `a`, an entry x has a density proportional to `exp(-a x)`, for "gauss" times
+`exp(-x^2 / 2)`.
 """
 
 import math
-from typing import Literal, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 SupportName: TypeAlias = Literal["box", "binary", "gauss"]
-_FLAT = 1e-6  # fields below it leave the box uniform
-_SMALL = 0.1  # below it, differences of large numbers give way to series
+_FLAT = 1e-6  # below this field, the box is sampled uniformly
+_SMALL = 0.1  # below this field, series replace differences of large numbers
 
 
-class Support(Protocol):
-    """Draws, means and normalisers of entries under a field, all elementwise."""
+class Support(ABC):
+    """Samples, means and normalisers of entries under a field, elementwise."""
 
+    @abstractmethod
     def sample(self, field: Tensor) -> Tensor:
-        """One draw for each entry."""
-        ...
+        """Draw one value for each entry."""
 
+    @abstractmethod
     def mean(self, field: Tensor) -> Tensor:
-        """What the draws are on average."""
-        ...
+        """Return the mean of each entry."""
 
+    @abstractmethod
     def log_normaliser(self, field: Tensor) -> Tensor:
-        """Log of the sum or integral of the density over the support."""
-        ...
+        """Return the log of the sum or integral of the density."""
 
     def own_energy(self, values: Tensor) -> Tensor:
-        """What entries cost by themselves, added up over the last dimension."""
-        ...
+        """Return the energy without a field, summed over the last dimension."""
+        return values.new_zeros(values.shape[:-1])
 
 
-class Box:
-    """[-1, 1], where the states of an LSTM are: truncated exponentials."""
+class Box(Support):
+    """[-1, 1], the range of LSTM states: truncated exponentials."""
 
     def sample(self, field: Tensor) -> Tensor:
-        """By the inverse of the distribution function, mirrored where the field is negative."""
+        """Invert the distribution function, mirrored where the field is negative."""
         uniform = torch.rand_like(field)
         strength = field.abs().clamp_min(_FLAT)
         drawn = -1 - torch.log1p(uniform * torch.expm1(-2 * strength)) / strength
@@ -61,13 +62,9 @@ class Box:
         series = math.log(2) + field**2 / 6 - field**4 / 180 + field**6 / 2835
         return torch.where(small, series, direct)
 
-    def own_energy(self, values: Tensor) -> Tensor:
-        """Nothing."""
-        return values.new_zeros(values.shape[:-1])
 
-
-class Binary:
-    """-1 or 1: small enough to be enumerated."""
+class Binary(Support):
+    """-1 or 1."""
 
     def sample(self, field: Tensor) -> Tensor:
         """1 with probability sigmoid(-2 a)."""
@@ -81,16 +78,12 @@ class Binary:
         """`log(2 cosh a)`."""
         return field - logsigmoid(2 * field)
 
-    def own_energy(self, values: Tensor) -> Tensor:
-        """Nothing."""
-        return values.new_zeros(values.shape[:-1])
 
-
-class Gauss:
-    """All real numbers, each held back by `x^2 / 2`."""
+class Gauss(Support):
+    """All real numbers, with the energy `x^2 / 2`."""
 
     def sample(self, field: Tensor) -> Tensor:
-        """Around -a, with deviation 1."""
+        """Draw from a normal distribution with mean -a and deviation 1."""
         return torch.randn_like(field) - field
 
     def mean(self, field: Tensor) -> Tensor:

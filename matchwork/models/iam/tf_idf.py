@@ -1,4 +1,4 @@
-"""Texts as sparse tf-idf vectors: as many entries as the text has words."""
+"""Texts as sparse tf-idf vectors."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,29 +12,29 @@ from matchwork.text import TokenTable, inverse_document_frequency
 
 
 class WordBag(NamedTuple):
-    """Rows of words and what each place adds to the entry of its word, (batch, length).
+    """Sparse vectors d of norm 1: entry w is the sum of `weights` where `ids` is w.
 
-    The text's vector d has in entry w the sum over the places where `ids` is w; |d| = 1.
+    Both tensors have shape (batch, length).
     """
 
     ids: Tensor
     weights: Tensor
 
     def dot(self, values: Tensor) -> Tensor:
-        """`d . values` for one number per word, (batch,)."""
+        """Return `d . values`, shape (batch,), for `values` of shape (vocabulary,)."""
         return (values[self.ids] * self.weights).sum(dim=-1)
 
     def project(self, table: Tensor) -> Tensor:
-        """`d^T table` for a table with a row per word, (batch, width)."""
+        """Return `d^T table`, shape (batch, width), for a table of shape (vocabulary, width)."""
         return functional.embedding_bag(
             self.ids, table, mode="sum", per_sample_weights=self.weights.to(table.dtype)
         )
 
 
 class TfIdf(nn.Module):
-    """`tf (log((1 + N) / (1 + df)) + 1)`, scaled to length 1; all words alike until it is fitted.
+    """`tf (log((1 + N) / (1 + df)) + 1)`, scaled to norm 1; without idf until fitted.
 
-    Words with an id past `num_words` are in no entry.
+    Words with an id of `num_words` or more are ignored.
     """
 
     idf: Tensor
@@ -44,18 +44,18 @@ class TfIdf(nn.Module):
         self.register_buffer("idf", torch.ones(num_words))
 
     def fit(self, texts: Sequence[TokenTable]) -> None:
-        """Count in how many of these texts each word stands."""
+        """Count the document frequency of each word."""
         idf = inverse_document_frequency(TokenTable.join(texts), len(self.idf))
         self.idf = torch.from_numpy(idf).to(self.idf)
 
     def forward(self, text: Encoded) -> WordBag | None:
-        """The vectors of texts; None where nothing says which words they are made of."""
+        """Return the vectors of texts; None for texts without ids."""
         if text.ids is None:
             return None
         known = text.mask & (text.ids < len(self.idf))
         ids = text.ids.masked_fill(~known, 0)
         weights = self.idf[ids].masked_fill(~known, 0.0)
-        # A word's tf is the number of its places, so its square counts all pairs of them.
+        # A word's tf is its number of positions, and tf squared its number of pairs of positions.
         same = ids.unsqueeze(1) == ids.unsqueeze(2)
         squares = (weights.unsqueeze(1) * weights.unsqueeze(2) * same).sum(dim=(1, 2))
         length = torch.where(squares > 0, squares, 1.0).sqrt()

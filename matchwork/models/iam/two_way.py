@@ -1,4 +1,4 @@
-"""LSTMs that read a text in both directions without ever mixing them."""
+"""LSTMs in both directions that are joined only at the top."""
 
 import torch
 from torch import Tensor, nn
@@ -10,12 +10,11 @@ _BOUND = 0.05  # of initial values
 
 
 class TwoWayStack(nn.Module):
-    """Layers of LSTMs, one stack for each direction; they meet at the top only.
+    """One stack of LSTMs for each direction, joined only at the top.
 
-    Were they joined between layers, the second layer would have seen the word that it is to
-    predict. Every layer is one call of torch's fused kernel: on a GPU on packed rows, where
-    padding costs nothing; on a CPU on whole rectangles, which torch trains in less
-    time. Dropout is between layers and torch's own: cuDNN's would not follow the seed.
+    Joined between layers, the second layer would have seen the word that it is to predict. On a
+    GPU, layers run on packed rows, without padding; on a CPU padded rows train faster. Dropout
+    between layers is torch's own: cuDNN's would not follow the seed.
     """
 
     def __init__(self, dim: int, units: int, num_layers: int = 2, dropout: float = 0.0) -> None:
@@ -27,26 +26,26 @@ class TwoWayStack(nn.Module):
         small_uniform(self)
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """(batch, length, dim) to states (batch, length, 2 units), 0 at padding.
+        """Map (batch, length, dim) to states, (batch, length, 2 units), 0 at padding.
 
-        A row needs at least one word. The backward direction starts at the last one.
+        Every row needs at least one word. The backward direction starts at the last one.
         """
         lengths = mask.sum(dim=1)
-        on_host = lengths.cpu() if self._packs(vectors) else None  # where packing wants them
+        on_host = lengths.cpu() if self._packs(vectors) else None  # as packing expects
         with torch.autocast(vectors.device.type, enabled=False):
             vectors = vectors.to(next(self.parameters()).dtype)
             ahead = self._read(self.ahead, vectors, on_host)
-            back = self._read(self.back, _turned(vectors, lengths), on_host)
-        states = torch.cat([ahead, _turned(back, lengths)], dim=-1)
+            back = self._read(self.back, _reversed(vectors, lengths), on_host)
+        states = torch.cat([ahead, _reversed(back, lengths)], dim=-1)
         return states.masked_fill(~mask.unsqueeze(-1), 0.0)
 
     def _packs(self, vectors: Tensor) -> bool:
         return vectors.is_cuda
 
     def _read(self, layers: nn.ModuleList, vectors: Tensor, lengths: Tensor | None) -> Tensor:
-        """All layers of one direction, packed where `lengths` are given."""
+        """Run all layers of one direction, packed if `lengths` are given."""
         for layer in layers:
-            # Frozen or not: cuDNN keeps what a gradient needs only when told to be training.
+            # Even if frozen: cuDNN stores what gradients need only in training mode.
             layer.train(torch.is_grad_enabled())
         if lengths is None:
             states = vectors.transpose(0, 1)
@@ -63,10 +62,7 @@ class TwoWayStack(nn.Module):
 
 
 class TextReader(nn.Module):
-    """States of a text that ends with <EOS>: its vector, a projection if need be, the stack.
-
-    `width` is what the stack reads; vectors of another width are projected.
-    """
+    """A `TwoWayStack` over texts with <EOS> appended; words of another width are projected."""
 
     def __init__(
         self, dim: int, width: int, units: int, num_layers: int = 2, dropout: float = 0.0
@@ -78,25 +74,26 @@ class TextReader(nn.Module):
         small_uniform(self)
 
     def forward(self, text: Encoded) -> Encoded:
-        """States of width 2 units, one more of them than there are words."""
+        """Return states, (batch, length + 1, 2 units)."""
         ended = with_end(text, self.end)
         return Encoded(self.stack(self.project(ended.vectors), ended.mask), ended.mask)
 
 
 def with_end(text: Encoded, end: Tensor) -> Encoded:
-    """The text with the vector `end` behind its last word."""
+    """Append the vector `end` to every text."""
     lengths = text.mask.sum(dim=1, keepdim=True)
-    places = torch.arange(text.mask.shape[1] + 1, device=lengths.device)
+    positions = torch.arange(text.mask.shape[1] + 1, device=lengths.device)
     vectors = nn.functional.pad(text.vectors, (0, 0, 0, 1))
-    last = (places == lengths).unsqueeze(-1)
-    return Encoded(torch.where(last, end.to(vectors.dtype), vectors), places <= lengths)
+    last = (positions == lengths).unsqueeze(-1)
+    return Encoded(torch.where(last, end.to(vectors.dtype), vectors), positions <= lengths)
 
 
 def last_states(states: Encoded, literal: bool = False) -> Tensor:
-    """What both directions know at their end, (batch, 2 units): one row for each text.
+    """Return the final states of both directions, shape (batch, 2 units).
 
-    That is the last word for the forward direction and the first for the backward one;
-    `literal`: the last word for both, of which the backward direction has seen nothing else.
+    Args:
+        states: States of both directions, (batch, length, 2 units).
+        literal: Take the backward state at the last word, where it has seen that word only.
     """
     units = states.dim // 2
     last = (states.mask.sum(dim=1) - 1).clamp_min(0)
@@ -107,14 +104,14 @@ def last_states(states: Encoded, literal: bool = False) -> Tensor:
 
 
 def small_uniform(module: nn.Module) -> None:
-    """Every parameter uniform in +-0.05."""
+    """Draw every parameter uniformly from [-0.05, 0.05]."""
     for parameter in module.parameters():
         nn.init.uniform_(parameter, -_BOUND, _BOUND)
 
 
-def _turned(vectors: Tensor, lengths: Tensor) -> Tensor:
-    """Words in reverse order; padding stays behind them."""
-    places = torch.arange(vectors.shape[1], device=vectors.device)
-    mirrored = lengths.unsqueeze(1) - 1 - places
-    order = torch.where(mirrored >= 0, mirrored, places)
+def _reversed(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Reverse the words of every text; padding stays at the end."""
+    positions = torch.arange(vectors.shape[1], device=vectors.device)
+    mirrored = lengths.unsqueeze(1) - 1 - positions
+    order = torch.where(mirrored >= 0, mirrored, positions)
     return vectors.gather(1, order.unsqueeze(-1).expand_as(vectors))

@@ -1,8 +1,7 @@
-"""Cross entropy over all words of a vocabulary, a block of rows at a time.
+"""Cross entropy over a vocabulary, computed for one block of rows at a time.
 
-The logits of a batch have an entry for every token and every word, far more than anything else
-in a language model. Here they are never all there: while a block of them is at hand, both its
-losses and its gradients are made, and the next block takes its place.
+The logits of a batch (tokens x words) are the largest tensor of a language model. Here loss and
+gradients of a block are computed together, so that only one block is in memory.
 """
 
 from typing import Any
@@ -12,18 +11,23 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-# A block stays in the caches of a CPU; a GPU wants more work at once.
+# Logits of a block: they should fit a CPU's cache; a GPU needs larger blocks.
 _ENTRIES = {"cpu": 2**20, "cuda": 2**26}
 
 
 def word_loss(states: Tensor, weight: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
-    """Negative log likelihoods of `classes` (rows), added up, by a softmax over all words.
+    """Return the summed negative log likelihood of the classes; logits are `states weightᵀ + bias`.
 
-    Logits are `states weightᵀ + bias`. Under autocast they are multiplied in its precision and
-    added up in that of the bias, as a linear layer and its cross entropy would be.
+    Under autocast, products have its dtype and sums that of the bias, as with a linear layer.
+
+    Args:
+        states: Shape (rows, dim).
+        weight: Shape (words, dim).
+        bias: Shape (words,).
+        classes: Right classes, shape (rows,).
     """
     inputs = states, weight, bias
-    if not torch.is_grad_enabled():  # of which the function below is not told
+    if not torch.is_grad_enabled():  # the function below cannot see that
         inputs = states.detach(), weight.detach(), bias.detach()
     total: Tensor = _WordLoss.apply(*inputs, classes)  # type: ignore[no-untyped-call]
     return total
@@ -48,7 +52,7 @@ class _WordLoss(torch.autograd.Function):
                 likelihoods = logits.log_softmax(dim=1)
                 total -= likelihoods.gather(1, target).sum()
                 if learns:
-                    slope = likelihoods.exp_()  # of each logit: its share, less 1 where it is right
+                    slope = likelihoods.exp_()  # softmax, less 1 at the right class
                     slope.scatter_add_(1, target, slope.new_full(target.shape, -1.0))
                     of_states, of_weight, of_bias = gradients
                     of_bias += slope.sum(dim=0)

@@ -1,20 +1,20 @@
-"""A small convolutional network that reads a word-by-word table as a picture."""
+"""A small convolutional network over a table of words by words."""
 
 import torch
 from torch import Tensor, nn
 
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact.precision import ScoreLayer
 
 CHANNELS = (16, 32)
-POOLED = (4, 8)  # rows x columns, whatever the lengths of the texts
+POOLED = (4, 8)  # rows x columns, for texts of any length
 HIDDEN = 64
 
 
 class GridCNN(nn.Module):
-    """Two 3x3 convolutions, pooling to a grid of fixed size, two linear layers, one number.
+    """Two 3x3 convolutions, pooling to a grid of fixed size, two linear layers.
 
-    Padding is invisible: cells outside a pair's own rectangle are zero before every
-    convolution, and pooling divides that rectangle, not the padded one.
+    Padding has no effect: it is set to 0 before every convolution, and pooling divides each
+    pair's own rectangle.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class GridCNN(nn.Module):
         self.output = ScoreLayer(HIDDEN, 1)
 
     def forward(self, table: Tensor, mask: Tensor) -> Tensor:
-        """(batch, query, document) to (batch,)."""
+        """Map a table and its mask, both (batch, query, document), to (batch,)."""
         cells = mask.unsqueeze(1)
         grid = table.masked_fill(~mask, 0.0).unsqueeze(1)
         for convolution in (self.first, self.second):
@@ -33,22 +33,22 @@ class GridCNN(nn.Module):
         grid = adaptive_max(grid, mask.any(-1).sum(-1), POOLED[0], dim=2)
         grid = adaptive_max(grid, mask.any(-2).sum(-1), POOLED[1], dim=3)
         hidden = torch.relu(self.hidden(grid.flatten(1)))
-        found: Tensor = self.output(hidden).squeeze(-1)
-        return found
+        scores: Tensor = self.output(hidden).squeeze(-1)
+        return scores
 
 
 def adaptive_max(values: Tensor, lengths: Tensor, num_bins: int, dim: int) -> Tensor:
-    """Largest value of each of `num_bins` equal parts of the first `lengths[b]` entries.
+    """Return the maximum of each of `num_bins` parts of the first `lengths[b]` entries of `dim`.
 
-    Part i of length l is [floor(i l / bins), ceil((i + 1) l / bins)), as in torch's adaptive
-    pooling, which has one length for the whole batch. `values` are 0 where a text is empty.
+    Like torch's adaptive pooling, but each row b of the batch has its own length. Part i of
+    length l is [floor(i l / bins), ceil((i + 1) l / bins)).
     """
     bins = torch.arange(num_bins, device=values.device)
     starts = lengths[:, None] * bins // num_bins
     ends = (lengths[:, None] * (bins + 1) + num_bins - 1) // num_bins
     width = values.shape[dim] // num_bins + 2  # no part is wider
     offsets = torch.arange(width, device=values.device)
-    # Past the end of a part its last entry is read again, which no maximum minds.
+    # Past the end of a part its last entry is repeated, which leaves the maximum as it is.
     index = torch.minimum(starts[..., None] + offsets, ends[..., None] - 1).clamp_min(0)
     shape = [1] * values.ndim
     shape[0], shape[dim] = len(values), num_bins * width

@@ -1,16 +1,17 @@
 """Layers in which two texts rewrite each other through their matching matrix (IASM, eq. 2 to 7).
 
-A layer gives every document word a mixture of the query words it matches, and every query word
-one of document words: the texts swap places. Counted by places instead of by texts nothing
-moves. Let `A` be the matching matrix, x what stands at its rows and y what stands at its columns:
+A layer replaces every document word by a mixture of the query words it matches, and every query
+word by one of document words, so that the roles of the texts swap. The code indexes vectors by
+their rows and columns in the matching matrix A instead, which do not swap. With x the vectors at
+the rows and y those at the columns,
 
     y' = relu(transpose(A) x U + b)    x' = relu(A y V + c)    A' = alpha cos(x', y') + beta A
 
-where x is Q in even layers and D in odd ones, and so are its weights U. Biases stay away from
-padding, whose vectors therefore remain zero; nothing else needs a mask.
+where x is Q in even layers and D in odd ones, and likewise its weights U. Biases are not added at
+padding, whose vectors therefore stay zero; nothing else needs a mask.
 
-In code x is the shorter text. It is projected before it is mixed and y mixed before it is
-projected, so that the long text meets no dim x dim matrix, forwards or backwards.
+In code x is the shorter text. It is projected before mixing and y after it, so that the longer
+text is never multiplied by a dim x dim matrix, forward or backward.
 """
 
 from itertools import chain
@@ -26,7 +27,7 @@ from matchwork.interact.similarity import Cosines
 
 
 class Weights(NamedTuple):
-    """Parameters of all layers: matrices (L, dim, dim), multiplied from the right, and biases."""
+    """Parameters of all layers: matrices (L, dim, dim), applied from the right; biases (L, dim)."""
 
     Wq: Tensor
     Wd: Tensor
@@ -35,10 +36,12 @@ class Weights(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """Everything the stack computed; entry 0 of each list is what it began with.
+    """The output of every layer; entry 0 of each list is the input.
 
-    `tables[t]` is A[t] as query x document. The texts are listed by the words they stand for:
-    `by_query[t]` has one vector per query word, whichever text that is after t layers.
+    Attributes:
+        tables: A[t], always of shape (batch, query, document).
+        by_query: Vectors at the query words after t layers, shape (batch, query, dim).
+        by_document: Vectors at the document words, shape (batch, document, dim).
     """
 
     tables: list[Tensor]
@@ -64,31 +67,37 @@ class Layers(NamedTuple):
 def interactive_layers(
     matrix: Tensor, query: Encoded, document: Encoded, weights: Weights, alpha: float, beta: float
 ) -> Layers:
-    """As many layers as there are weights, beginning with `matrix`, which is zero at padding.
+    """Run all layers; products have autocast's dtype, matching matrices keep their own.
 
-    Products have the type that autocast asks for, matching matrices keep their own.
+    Args:
+        matrix: A[0], shape (batch, query, document), 0 at padding.
+        query: Encoded queries.
+        document: Encoded documents.
+        weights: Parameters of the layers.
+        alpha: Weight of new cosines in a new matrix.
+        beta: Weight of the old matrix.
     """
-    if matrix.shape[-1] < matrix.shape[-2]:  # the same, seen from the shorter text
-        turned = Weights(weights.Wd, weights.Wq, weights.bd, weights.bq)
-        seen = interactive_layers(matrix.mT, document, query, turned, alpha, beta)
-        return Layers([table.mT for table in seen.tables], seen.by_document, seen.by_query)
+    if matrix.shape[-1] < matrix.shape[-2]:  # swap the texts: the first must be the shorter one
+        swapped = Weights(weights.Wd, weights.Wq, weights.bd, weights.bq)
+        layers = interactive_layers(matrix.mT, document, query, swapped, alpha, beta)
+        return Layers([table.mT for table in layers.tables], layers.by_document, layers.by_query)
     dtype = product_type(query.vectors)
     texts = query.vectors, document.vectors
-    made: tuple[Tensor, ...] = _Stack.apply(  # type: ignore[no-untyped-call]
+    outputs: tuple[Tensor, ...] = _Stack.apply(  # type: ignore[no-untyped-call]
         alpha, beta, matrix, query.mask, document.mask, *(x.to(dtype) for x in (*texts, *weights))
     )
     depth = len(weights.Wq)
     return Layers(
-        [matrix, *made[2 * depth :]],
-        [query.vectors, *made[:depth]],
-        [document.vectors, *made[depth : 2 * depth]],
+        [matrix, *outputs[2 * depth :]],
+        [query.vectors, *outputs[:depth]],
+        [document.vectors, *outputs[depth : 2 * depth]],
     )
 
 
 def renewed(table: Tensor, cosines: Tensor | None, alpha: float, beta: float) -> Tensor:
-    """A' from A and the cosines of the new texts; without these, `alpha` is 0."""
-    kept = beta * table
-    return kept if cosines is None else kept.add_(cosines, alpha=alpha)
+    """Return `alpha * cosines + beta * table`; without cosines, `beta * table`."""
+    old = beta * table
+    return old if cosines is None else old.add_(cosines, alpha=alpha)
 
 
 def _alternate(even: list[Tensor], odd: list[Tensor]) -> list[Tensor]:
@@ -96,7 +105,7 @@ def _alternate(even: list[Tensor], odd: list[Tensor]) -> list[Tensor]:
 
 
 class _Layer(NamedTuple):
-    """What one layer read, and the first product of each text on its way."""
+    """The input of a layer, and the first product of each text."""
 
     table: Tensor
     short: Tensor
@@ -106,7 +115,7 @@ class _Layer(NamedTuple):
 
 
 class _Stack(torch.autograd.Function):
-    """Written by hand: autograd adds gradients of long texts up in ever fresh memory."""
+    """Differentiated by hand: autograd allocates new memory for every gradient of a long text."""
 
     @staticmethod
     def forward(
@@ -130,7 +139,7 @@ class _Stack(torch.autograd.Function):
                 fresh = cosines[-1].table if alpha else None
                 tables.append(renewed(tables[-1], fresh, alpha, beta))
             table = tables[-1].to(long.dtype)
-            U, V, b, c = (weights[place][t] for place in _places(t))
+            U, V, b, c = (weights[i][t] for i in _weight_order(t))
             layer = _Layer(table, short, long, short @ U, table @ long)
             long = torch.relu_((table.mT @ layer.projected).addcmul_(long_rows, b))
             short = torch.relu_((layer.mixed @ V).addcmul_(short_rows, c))
@@ -145,21 +154,21 @@ class _Stack(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *given: Tensor | None) -> tuple[Tensor | None, ...]:
-        # At least 32 bits throughout: what is divided by small lengths leaves the range of 16.
+        # At least 32 bits: quotients by small norms overflow 16.
         with torch.autocast(ctx.saved_tensors[0].device.type, enabled=False):
             return _gradients(ctx, given)
 
 
 def _gradients(ctx: Any, given: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-    """Gradients of all inputs of `_Stack`, those of its outputs given."""
+    """Return the gradients of all inputs of `_Stack`, given those of its outputs."""
     depth: int = ctx.depth
     Wq, Wd, short_out, long_out, *saved = ctx.saved_tensors
     starts = range(5 * depth, len(saved), 3)
     cosines = {t: Cosines(*saved[i : i + 3]) for t, i in enumerate(starts, start=1)}
     wide = wide_type(long_out)
     matrices = Wq.to(wide), Wd.to(wide)
-    found = [torch.empty_like(W) for W in matrices] + [W.new_empty(W.shape[:2]) for W in matrices]
-    # Gradients of what a layer wrote, then of what it read.
+    slopes = [torch.empty_like(W) for W in matrices] + [W.new_empty(W.shape[:2]) for W in matrices]
+    # Gradients of a layer's outputs, then of its inputs.
     short: Tensor | None = None
     long: Tensor | None = None
     table: Tensor | None = None
@@ -168,37 +177,37 @@ def _gradients(ctx: Any, given: tuple[Tensor | None, ...]) -> tuple[Tensor | Non
         short = _through_relu(short, given[t], short_out.to(wide))
         long = _through_relu(long, given[depth + t], long_out.to(wide))
         short_out, long_out = layer.short, layer.long
-        u, v, b, c = _places(t)
+        u, v, b, c = _weight_order(t)
         projected, mixed = layer.table @ long, short @ matrices[v][t].T
-        found[u][t] = layer.short.flatten(0, 1).T @ projected.flatten(0, 1)
-        found[v][t] = layer.mixed.flatten(0, 1).T @ short.flatten(0, 1)
-        found[b][t], found[c][t] = long.sum(1).sum(0), short.sum(1).sum(0)
+        slopes[u][t] = layer.short.flatten(0, 1).T @ projected.flatten(0, 1)
+        slopes[v][t] = layer.mixed.flatten(0, 1).T @ short.flatten(0, 1)
+        slopes[b][t], slopes[c][t] = long.sum(1).sum(0), short.sum(1).sum(0)
         if t == 0 and not any(ctx.needs_input_grad[:7]):
-            return *[None] * 7, *found
+            return *[None] * 7, *slopes
         own = (layer.projected @ long.mT).baddbmm_(mixed, layer.long.mT)
         table = own if table is None else own.add_(table, alpha=ctx.beta)
         if t and (direct := given[2 * depth + t - 1]) is not None:
             table.add_(direct)
-        # The gradient of the long text was used for the last time: its memory is free.
+        # The gradient of the long text is no longer needed: its memory is reused.
         short = projected @ matrices[u][t].T
         if t in cosines:
             dots, short_factors, long_factors = cosines[t].slopes(ctx.alpha * table)
             short.baddbmm_(dots, layer.long).addcmul_(layer.short, short_factors)
-            # table' mixed + dots' short as one product: adding to a long text takes as long.
+            # table' mixed + dots' short as one product: adding two would take as long again.
             rows, columns = torch.cat((layer.table, dots), 1), torch.cat((mixed, layer.short), 1)
             torch.bmm(rows.mT, columns, out=long).addcmul_(layer.long, long_factors)
         else:
             torch.bmm(layer.table.mT, mixed, out=long)
-    return None, None, table, None, None, short, long, *found
+    return None, None, table, None, None, short, long, *slopes
 
 
-def _places(t: int) -> tuple[int, int, int, int]:
-    """Where U, V, b and c of layer t stand among Wq, Wd, bq and bd."""
+def _weight_order(t: int) -> tuple[int, int, int, int]:
+    """Return the positions of U, V, b and c of layer t among Wq, Wd, bq and bd."""
     return (1, 0, 3, 2) if t % 2 else (0, 1, 2, 3)
 
 
 def _through_relu(own: Tensor | None, given: Tensor | None, output: Tensor) -> Tensor:
-    """The sum of both gradients where `output` is positive, written over `own` if there is one."""
+    """Sum both gradients where `output` is positive, in place if `own` is given."""
     if own is None:
         gradient = torch.zeros_like(output) if given is None else given.to(output.dtype)
         passed: Tensor = torch.ops.aten.threshold_backward(gradient, output, 0)

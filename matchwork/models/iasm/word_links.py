@@ -1,4 +1,4 @@
-"""External knowledge of words as an interaction: which query words are linked to which."""
+"""Word links as an interaction: which query words are linked to which document words."""
 
 from typing import Protocol, runtime_checkable
 
@@ -7,17 +7,18 @@ import torch
 from torch import Tensor
 
 from matchwork.encode import Encoded
-from matchwork.errors import ConfigError
+from matchwork.interact import same_words
 from matchwork.models.base import FittedTables
 from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
 from matchwork.text import WordTokenizer
 
 
 class WordLinks(FittedTables):
-    """A table of linked word ids, empty until it is made `from_words` or loaded.
+    """A table of linked word ids, empty until made by `from_words` or loaded.
 
-    `words` are the linked ids in order; `pairs` holds `left * len(words) + right` of every
-    link in both directions, in order, as positions in `words`; `weights` go with `pairs`.
+    `words` are the sorted ids of linked words. `pairs` are sorted numbers
+    `left * len(words) + right` of every link in both directions, where `left` and `right` are
+    positions in `words`; `weights` belong to `pairs`.
     """
 
     words: Tensor
@@ -32,7 +33,7 @@ class WordLinks(FittedTables):
 
     @classmethod
     def from_words(cls, linked: LinkedWords, tokenizer: WordTokenizer) -> "WordLinks":
-        """The links between ids; words outside the vocabulary have ids too."""
+        """Look up the ids of linked words; words outside the vocabulary have ids too."""
         require_whole_words(tokenizer.config)
         ids = np.array([tokenizer.vocabulary.id(word) for word in linked.words], dtype=np.int64)
         words, position = np.unique(ids, return_inverse=True)
@@ -45,32 +46,26 @@ class WordLinks(FittedTables):
         return links
 
     def __len__(self) -> int:
-        """Entries of the table: two for a link between different words."""
+        """Return the number of entries: two for a link between different words."""
         return len(self.pairs)
 
     def forward(self, query: Encoded, document: Encoded) -> Tensor:
-        """Weights of shape (batch, query, document): 1 for the same word, 0 without a link."""
-        if query.ids is None or document.ids is None:
-            raise ConfigError(
-                "word links need an encoder with one vector per word, such as WordEmbedding; "
-                "this one gives no word ids: set links to 'none' or change the encoder"
-            )
-        same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
-        same &= query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        """Return weights, (batch, query, document): 1 for the same word, 0 without a link."""
+        same = same_words(query, document)
         table = same.to(self.weights.dtype)
         if len(self.pairs):
             left, left_known = self._positions(query)
             right, right_known = self._positions(document)
-            # Many cells have a word without any link: only the others are looked up.
+            # Only cells of two words that have links are looked up: most have not.
             known = left_known.unsqueeze(-1) & right_known.unsqueeze(-2) & ~same
             codes = (left.unsqueeze(-1) * len(self.words) + right.unsqueeze(-2))[known]
             slots = torch.searchsorted(self.pairs, codes).clamp_max(len(self.pairs) - 1)
-            found = self.pairs[slots] == codes
-            table.masked_scatter_(known, self.weights[slots] * found)
+            linked = self.pairs[slots] == codes
+            table.masked_scatter_(known, self.weights[slots] * linked)
         return table
 
     def _positions(self, side: Encoded) -> tuple[Tensor, Tensor]:
-        """Where in `words` each id is, and whether it is there."""
+        """Return the position of each id in `words`, and whether it is there."""
         assert side.ids is not None
         slots = torch.searchsorted(self.words, side.ids).clamp_max(len(self.words) - 1)
         return slots, (self.words[slots] == side.ids) & side.mask

@@ -1,7 +1,6 @@
-"""The matching path of a spatial GRU: which earlier cell each state was mostly taken from.
+"""The matching path of a spatial GRU: the earlier cells that the last state was taken from.
 
-Wan et al., Match-SRNN, IJCAI 2016: from the last cell, go where the largest gate
-points to, until a border is hit.
+Wan et al., Match-SRNN, IJCAI 2016: from the last cell, follow the largest gate until a border.
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -12,11 +11,11 @@ import numpy.typing as npt
 Move: TypeAlias = Literal["diagonal", "left", "top"]
 Table: TypeAlias = npt.NDArray[np.float64]
 STEPS: dict[Move, tuple[int, int]] = {"diagonal": (1, 1), "left": (0, 1), "top": (1, 0)}
-"""Rows and columns that a move goes back."""
+"""Rows and columns that each move goes back."""
 
 
 class PathCell(NamedTuple):
-    """A cell, rows and columns counted from 0, and where its path goes from here."""
+    """A cell (row and column from 0) and the move that the path takes from it."""
 
     row: int
     column: int
@@ -26,19 +25,23 @@ class PathCell(NamedTuple):
 def matching_path(
     left: Table, top: Table, diagonal: Table, candidate: Table | None = None
 ) -> list[PathCell]:
-    """The cells from the last one to the border, back in time.
+    """Return the cells of the path, from the last one back to the border.
 
-    The arguments are the gates of one pair, shape (rows, columns), without padding. With
-    `candidate`, the gate of the input, its strength is added to that of the diagonal ("rule B"):
-    a model that counts matches adds them to the diagonal state inside its candidate, so that
-    this gate, too, leads back there. Equal gates: diagonal first, then left, then top.
+    Of equal gates the diagonal wins, then left.
+
+    Args:
+        left: Gates of one pair without padding, shape (rows, columns).
+        top: Same shape.
+        diagonal: Same shape.
+        candidate: Gates of the input, which are added to those of the diagonal ("rule B"): a
+            model that counts matches adds them to the diagonal state in its candidate.
     """
     shapes = {gate.shape for gate in (left, top, diagonal, candidate) if gate is not None}
     if len(shapes) > 1 or left.ndim != 2:
         raise ValueError(f"gates are tables of one shape (rows, columns), got {sorted(shapes)}")
     if candidate is not None:
         diagonal = diagonal + candidate
-    strongest = np.stack([diagonal, left, top]).argmax(axis=0)  # the first of equals
+    strongest = np.stack([diagonal, left, top]).argmax(axis=0)
     moves = list(STEPS)
     path: list[PathCell] = []
     row, column = left.shape[0] - 1, left.shape[1] - 1

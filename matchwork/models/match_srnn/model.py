@@ -1,19 +1,19 @@
 """Match-SRNN: a neural tensor over all pairs of words, read by a two-dimensional GRU.
 
 Wan, Lan, Xu, Guo, Pang, Cheng, Match-SRNN: Modeling the Recursive Matching Structure with
-Spatial RNN, IJCAI 2016, https://arxiv.org/abs/1604.04378. The state of cell (i, j) says how well
-the first i words of the query match the first j of the document; the score is linear in the
+Spatial RNN, IJCAI 2016, https://arxiv.org/abs/1604.04378. The state of cell (i, j) represents how
+well the first i words of the query match the first j of the document; the score is linear in the
 state of the last cell.
 
 Departures and resolutions:
 - The bias of the tensor is printed outside the relu; it is inside, as in other neural tensor
   networks. `tensor_bias` has the printed form, and the authors' code, which has none.
-- phi, the function around the candidate, is not named: tanh, as in the authors' code.
-- Padding: the score is read at the true corner, and the reverse scan turns each pair inside
+- The activation of the candidate, phi, is not named: tanh, as in the authors' code.
+- Padding: the score is read at the last real cell, and the reverse scan flips each pair within
   its own rectangle.
 - Two outputs and a softmax for classification are one output and a sigmoid.
 - The authors' code starts from an output weight of zero, so that the first step moves nothing
-  else; ours starts from `output_init`. It gives word vectors a smaller learning rate; ours not.
+  else; ours starts from `output_init`. It has a smaller learning rate for word vectors.
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Interaction, LazyEvidence, Side, WordWeights, cosine_table
-from matchwork.interact.score_layer import ScoreLayer
+from matchwork.interact import (
+    Evidence,
+    Interaction,
+    LazyEvidence,
+    WordWeights,
+    cosine_table,
+    same_words,
+)
+from matchwork.interact.precision import ScoreLayer
 from matchwork.kernels.spatial_gru import (
     ENGINES,
     Activation,
@@ -37,8 +45,8 @@ from matchwork.kernels.spatial_gru import (
     spatial_gru,
 )
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
-from matchwork.models.match_srnn.indicator import same_words
 from matchwork.models.match_srnn.neural_tensor import NeuralTensor, TensorBias
+from matchwork.types import Side
 
 GATES = ("input", "left", "top", "diagonal")
 _TITLES = {
@@ -50,10 +58,24 @@ _TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class MatchSRNNConfig(ModelConfig):
-    """What is compared (`interaction` to `tied`), how it is read (`direction` to `head`).
+    """Settings of `MatchSRNN`; biases start at zero.
 
-    `init`, `tensor_init` and `output_init` bound the uniform initial weights of the linear parts
-    and gates, of the tensor and of the score; biases start at zero. `engine` computes the GRU.
+    Attributes:
+        interaction: Values of a word pair: a neural tensor, cosine, dot product, or 1 for the
+            same word.
+        channels: Number of values of the tensor.
+        tensor_bias: Position of the tensor's bias, see `NeuralTensor`.
+        tied: Same linear weights of the tensor for both words.
+        direction: Scan from the first words only, or from the last ones too.
+        units: Width of the states.
+        gates: One gate per unit, or one for all units.
+        reset: Use reset gates.
+        activation: Activation of the candidate.
+        head: Score the last state by a linear layer, or take it (of one unit) for the score.
+        init: Bound of the uniform initial weights of gates and linear parts.
+        tensor_init: Bound of the tensor's.
+        output_init: Bound of the score's.
+        engine: Implementation of the spatial GRU, see `matchwork.kernels.spatial_gru`.
     """
 
     interaction: Literal["tensor", "cosine", "dot", "indicator"] = "tensor"
@@ -72,18 +94,14 @@ class MatchSRNNConfig(ModelConfig):
     engine: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("channels", "units"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("init", "tensor_init", "output_init"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
+        require_at_least(self, 1, "channels", "units")
+        require_at_least(self, 0, "init", "tensor_init", "output_init")
         if self.engine != "auto":
-            ENGINES[self.engine]  # an unknown name is an error that says what was meant
+            ENGINES[self.engine]  # raises UnknownNameError
         if self.head == "state" and (self.units > 1 or self.direction == "both"):
             raise ConfigError(
-                'head = "state" takes the state for the score, which is one number only with '
-                f'units = 1 and direction = "forward", got {self.units} and {self.direction!r}'
+                'head = "state" uses the state as the score, which needs units = 1 and '
+                f'direction = "forward", got {self.units} and {self.direction!r}'
             )
 
 
@@ -92,7 +110,7 @@ class MatchSRNNConfig(ModelConfig):
 class MatchSRNN(MatchModel):
     """Score = W_s [h of the last cell; h of the first cell in the reverse scan] + b_s.
 
-    `gru` holds the fields of `SpatialWeights`, each with an axis of directions in front.
+    `gru` holds the fields of `SpatialWeights`, each with a first axis of directions.
     """
 
     Config: ClassVar[type[ModelConfig]] = MatchSRNNConfig
@@ -133,7 +151,7 @@ class MatchSRNN(MatchModel):
         return SpatialWeights(**{"reset": None, "reset_bias": None, **self.gru})
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Interaction, spatial GRU, score of the corner."""
+        """Compute interactions, run the spatial GRU, score the state of the last cell."""
         inputs = self.interact(query, document)
         lengths = torch.stack([query.mask.sum(1), document.mask.sum(1)], dim=1)
         states = spatial_gru(
@@ -151,7 +169,7 @@ class MatchSRNN(MatchModel):
         )
 
     def interact(self, query: Encoded, document: Encoded) -> Tensor:
-        """s_ij, shape (batch, query, document, channels); padded cells hold anything."""
+        """Return s_ij, shape (batch, query, document, channels), undefined at padding."""
         if self.config.interaction == "tensor":
             cells: Tensor = self.tensor(query.vectors, document.vectors)
             return cells
@@ -167,10 +185,10 @@ class MatchSRNN(MatchModel):
     def _evidence(
         self, inputs: Tensor, lengths: Tensor, states: Tensor, mask: Tensor
     ) -> dict[str, Evidence]:
-        """The mean channel; of each direction what the score reads in a cell, and the mean gates.
+        """Collect mean interactions and, for each direction, cell scores and mean gates.
 
-        What is read in the last cell is the score, up to its bias. By how much it grows along the
-        last row is what the document's words add to it, along the last column the query's.
+        The cell score of the last cell is the score without its bias. Its growth along the last
+        row is what each document word adds, along the last column what each query word adds.
         """
         gates = spatial_gates(
             inputs, lengths, self.weights, states, activation=self.config.activation
@@ -178,13 +196,13 @@ class MatchSRNN(MatchModel):
         tables = {"interaction": inputs.mean(-1)}
         added: dict[Side, list[Tensor]] = {"query": [], "document": []}
         for scan, suffix in enumerate(("", "_reverse")[: len(states)]):
-            found = torch.stack([self._read_out(states, scan), *gates[:, scan]], -1)
+            cells = torch.stack([self._read_out(states, scan), *gates[:, scan]], -1)
             if suffix:
-                found = flip_rectangle(found, lengths)
-            found = found.masked_fill(~mask.unsqueeze(-1), 0.0)
+                cells = flip_rectangle(cells, lengths)
+            cells = cells.masked_fill(~mask.unsqueeze(-1), 0.0)
             names = (f"state{suffix}", *(f"gate_{name}{suffix}" for name in GATES))
-            tables |= dict(zip(names, found.unbind(-1), strict=True))
-            read = found[..., 0]
+            tables |= dict(zip(names, cells.unbind(-1), strict=True))
+            read = cells[..., 0]
             added["query"].append(_growth(read.mT, lengths[:, 1], backwards=scan == 1))
             added["document"].append(_growth(read, lengths[:, 0], backwards=scan == 1))
         evidence: dict[str, Evidence] = {
@@ -196,7 +214,7 @@ class MatchSRNN(MatchModel):
         return evidence
 
     def _read_out(self, states: Tensor, scan: int) -> Tensor:
-        """What the score of one direction would be if each cell were the last, without the bias."""
+        """Score every cell of one direction as if it were the last, without the bias."""
         if self.config.head == "state":
             return states[scan, ..., 0]
         weight: Tensor = self.score.weight.view(-1, self.config.units)[scan]
@@ -204,7 +222,7 @@ class MatchSRNN(MatchModel):
 
 
 def _growth(table: Tensor, num_rows: Tensor, *, backwards: bool) -> Tensor:
-    """By how much the last row grows from word to word; read backwards it is the first row."""
+    """Return the growth of the last row from word to word (backwards: of the first row)."""
     if backwards:
         return table[:, 0] - pad(table[:, 0, 1:], (0, 1))
     items = torch.arange(len(table), device=table.device)
@@ -213,7 +231,7 @@ def _growth(table: Tensor, num_rows: Tensor, *, backwards: bool) -> Tensor:
 
 
 def _initial_weights(config: MatchSRNNConfig, channels: int) -> dict[str, Tensor]:
-    """The fields of `SpatialWeights`: uniform weights, biases of zero."""
+    """Return the fields of `SpatialWeights`: uniform weights, zero biases."""
     scans = 2 if config.direction == "both" else 1
     units, gated = config.units, config.units if config.gates == "full" else 1
     columns = 3 * units + channels

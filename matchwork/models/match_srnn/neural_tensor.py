@@ -1,4 +1,4 @@
-"""Several numbers for every pair of words: a bilinear form each, and a linear part."""
+"""A neural tensor: several numbers for every pair of words."""
 
 from typing import Literal
 
@@ -10,11 +10,13 @@ TensorBias = Literal["inside", "outside", "none"]
 
 
 class NeuralTensor(nn.Module):
-    """`relu(x T_k y + W_k [x; y] + b_k)` for all words x of one text, y of the other.
+    """`relu(x T_k y + W_k [x; y] + b_k)` for all words x of one text and y of the other.
 
-    `tensor` is (channels, dim, dim), `linear` (channels, 2 dim), or (channels, dim) when
-    `tied`: one weight for both words. `bias` (channels,) is added before ("inside") or after
-    ("outside") the relu.
+    Args:
+        dim: Width of the vectors.
+        channels: Number of values of a word pair.
+        bias: Whether the bias is added before or after the ReLU.
+        tied: Use the same linear weights for both words.
     """
 
     bias: nn.Parameter | None
@@ -26,39 +28,39 @@ class NeuralTensor(nn.Module):
         self.tensor = nn.Parameter(torch.zeros(channels, dim, dim))
         self.linear = nn.Parameter(torch.zeros(channels, dim if tied else 2 * dim))
         self.bias = nn.Parameter(torch.zeros(channels)) if bias != "none" else None
-        self.bias_place = bias
+        self.bias_position = bias
         self.tied = tied
 
     def initialise(self, tensor_bound: float, linear_bound: float) -> None:
-        """Uniform within these bounds; the bias stays zero."""
+        """Draw weights uniformly within these bounds; the bias stays zero."""
         nn.init.uniform_(self.tensor, -tensor_bound, tensor_bound)
         nn.init.uniform_(self.linear, -linear_bound, linear_bound)
 
     def forward(self, query: Tensor, document: Tensor) -> Tensor:
-        """(batch, query, dim) and (batch, document, dim) to (batch, query, document, channels)."""
+        """Map (batch, query, dim), (batch, document, dim) to (batch, query, document, channels)."""
         of_query, of_document = (self.linear,) * 2 if self.tied else self.linear.chunk(2, dim=1)
         if query.shape[1] <= document.shape[1]:  # the shorter text is multiplied with the tensor
-            turned = self.tensor.transpose(1, 2)
-            cells = self._cells(query, document, turned, of_query, of_document).transpose(2, 3)
+            transposed = self.tensor.transpose(1, 2)
+            cells = self._cells(query, document, transposed, of_query, of_document).transpose(2, 3)
         else:
             cells = self._cells(document, query, self.tensor, of_document, of_query)
             cells = cells.permute(0, 3, 1, 2)
-        if self.bias is not None and self.bias_place == "outside":
+        if self.bias is not None and self.bias_position == "outside":
             cells = cells + self.bias
         return cells
 
     def _cells(
         self, rows: Tensor, columns: Tensor, tensor: Tensor, of_rows: Tensor, of_columns: Tensor
     ) -> Tensor:
-        """(batch, rows, channels, columns), in two products, never words by words by dim.
+        """Return (batch, rows, channels, columns) without a tensor of words by words by dim.
 
-        `tensor` is multiplied from the left here: y T x with x of `rows` and y of `columns`.
+        Computes y T x with x of `rows` and y of `columns`, in two products.
         """
         batch, length, dim = rows.shape
         channels = len(tensor)
-        # y . (T x + w) = y T x + w y: the linear part of the columns costs no product of its own.
+        # y . (T x + w) = y T x + w y: the columns' linear part needs no separate product.
         mixed = linear(rows, tensor.reshape(-1, dim), of_columns.flatten())
-        alone = linear(rows, of_rows, self.bias if self.bias_place == "inside" else None)
+        alone = linear(rows, of_rows, self.bias if self.bias_position == "inside" else None)
         cells = torch.baddbmm(
             alone.reshape(batch, length * channels, 1),
             mixed.reshape(batch, length * channels, dim),

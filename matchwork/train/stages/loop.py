@@ -17,16 +17,15 @@ from torch import nn
 
 from matchwork.errors import TrainingError
 from matchwork.files import atomic_write, remove_leftovers
-from matchwork.models import Stage, StageBatch, Texts
+from matchwork.models import Stage, StageBatch
 from matchwork.quiet import quiet_lightning
-from matchwork.train.config import TrainConfig
 from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.optimizers import OPTIMIZERS
-from matchwork.train.result import TrainObserver
 from matchwork.train.stages.files import state_of
 from matchwork.train.state import (
     BEST,
     LAST,
+    TrainingRun,
     TrainState,
     load_best,
     load_checkpoint,
@@ -46,45 +45,29 @@ class StageLoop:
 
     Args:
         stage: The stage; its module is on `device`.
-        texts: The training texts.
-        dev: The dev texts, or None.
-        settings: Settings of the whole training, of which precision and `checkpoint_seconds`
-            apply here.
-        seed: The run's seed.
+        run: The whole training, of whose settings precision and `checkpoint_seconds` apply here.
         folder: Where checkpoints, logs and history go.
         fingerprint: Identity of the stage, written to checkpoints.
         device: Where to train.
-        observer: Called after batches and epochs.
     """
 
     def __init__(
-        self,
-        stage: Stage,
-        texts: Texts,
-        dev: Texts | None,
-        *,
-        settings: TrainConfig,
-        seed: int,
-        folder: Path,
-        fingerprint: str,
-        device: torch.device,
-        observer: TrainObserver,
+        self, stage: Stage, run: TrainingRun, folder: Path, fingerprint: str, device: torch.device
     ) -> None:
-        self.stage, self.texts, self.dev = stage, texts, dev
-        self.settings, self.seed = settings, seed
+        self.stage, self.texts, self.dev = stage, run.samples, run.dev_samples
+        self.settings, self.seed, self.observer = run.config, run.seed, run.observer
         self.folder, self.fingerprint, self.device = folder, fingerprint, device
-        self.observer = observer
         self.state = TrainState()
         self.loggers: list[Logger] = []
         self._saved_at = time.monotonic()
         self._seed("prepare")
-        stage.prepare(texts, seed)  # may give the module more parameters
+        stage.prepare(self.texts, self.seed)  # may give the module more parameters
         self.optimizer = OPTIMIZERS[stage.config.optimizer](
             stage.module.parameters(),
             lr=stage.config.learning_rate,
             weight_decay=stage.config.weight_decay,
         )
-        scaled = settings.precision == "16-mixed"
+        scaled = self.settings.precision == "16-mixed"
         self.scaler = torch.amp.GradScaler(device.type, enabled=scaled)
 
     def run(self) -> TrainState:

@@ -6,13 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from matchwork.errors import ConfigError, OutputError
-from matchwork.models import Model, Stage, StageConfig, Staged, Texts
+from matchwork.models import Model, Stage, StageConfig, Staged
 from matchwork.registry import did_you_mean
 from matchwork.train.config import TrainConfig
-from matchwork.train.result import TrainObserver
 from matchwork.train.stages.files import (
     StageResult,
     load_stage,
@@ -22,68 +20,43 @@ from matchwork.train.stages.files import (
     state_of,
 )
 from matchwork.train.stages.loop import StageLoop, training_only
-from matchwork.train.state import BEST, LAST, TrainState
+from matchwork.train.state import TrainingRun, TrainState, drop_checkpoint
 
 STAGES, FINISHED = "stages", "stage.safetensors"
 
 
 def run_stages(
-    model: Model,
-    texts: Texts,
-    dev: Texts | None,
-    configs: Mapping[str, StageConfig],
-    settings: TrainConfig,
-    *,
-    seed: int,
-    folder: Path,
-    cache: Path | None,
-    observer: TrainObserver,
+    run: TrainingRun, configs: Mapping[str, StageConfig], cache: Path | None
 ) -> list[StageResult]:
-    """Train every stage of `model`, or load it if an equal one is finished.
+    """Train every stage of the run's model, or load it if an equal one is finished.
 
     Args:
-        model: The model, whose parts are trained in place.
-        texts: The training texts.
-        dev: The dev texts, or None.
+        run: The run; each stage gets a folder in `stages`, and is resumed from there.
         configs: Settings by stage; defaults for those left out.
-        settings: Settings of the whole training, of which precision, accelerator and
-            `checkpoint_seconds` apply here.
-        seed: The run's seed.
-        folder: Gets a folder for each stage; a stage that was interrupted there is resumed.
         cache: Folder of finished stages of other runs, or None.
-        observer: Called as stages go on.
     """
-    torch.manual_seed(seed)  # for parts that only stages need, made in the next line
+    model, texts, dev = run.model, run.samples, run.dev_samples
+    torch.manual_seed(run.seed)  # for parts that only stages need, made in the next line
     stages = model.stages() if isinstance(model, Staged) else ()
     _configure(stages, configs)
     if not isinstance(model, Staged) or not stages:
         return []
     splits = [texts] if dev is None else [texts, dev]
-    shared = run_hash(model.encoder, settings.precision, seed)
+    shared = run_hash(model.encoder, run.config.precision, run.seed)
     results: list[StageResult] = []
-    with _on_device(model, stages, settings) as device:
+    with _on_device(model, stages, run.config) as device:
         for number, stage in enumerate(stages, start=1):
-            run = _StageRun(stage, model, cache, folder / stage.name)
             identity = stage_hash(stage, shared, splits, results)
-            result = run.load(identity)
-            observer.begin_stage(stage.name, number, len(stages), reused=result is not None)
+            files = _StageFiles(stage, model, cache, run.folder / STAGES / stage.name, identity)
+            result = files.load()
+            run.observer.begin_stage(stage.name, number, len(stages), reused=result is not None)
             if result is None:
                 with training_only(stage.module, model):
-                    loop = StageLoop(
-                        stage,
-                        texts,
-                        dev,
-                        settings=settings,
-                        seed=seed,
-                        folder=run.folder,
-                        fingerprint=identity,
-                        device=device,
-                        observer=observer,
-                    )
-                    result = run.save(loop.run(), identity)
+                    loop = StageLoop(stage, run, files.folder, identity, device)
+                    result = files.save(loop.run())
             results.append(result)
     model.after_stages()
-    observer.begin_model()
+    run.observer.begin_model()
     return results
 
 
@@ -116,56 +89,48 @@ def _on_device(
             part.to(device=home, dtype=dtype if double else None)
 
 
-class _StageRun:
-    """The files of one stage: in the folder of the run, and in the cache."""
+class _StageFiles:
+    """A finished stage in the folder of the run, and in the cache."""
 
-    def __init__(self, stage: Stage, model: Model, cache: Path | None, folder: Path) -> None:
-        self.stage, self.model = stage, model
-        self.cache, self.folder = cache, folder
+    def __init__(
+        self, stage: Stage, model: Model, cache: Path | None, folder: Path, identity: str
+    ) -> None:
+        self.stage, self.model, self.folder, self.identity = stage, model, folder, identity
+        self.cached = None if cache is None else cache / f"{identity}.safetensors"
 
-    def load(self, identity: str) -> StageResult | None:
+    def load(self) -> StageResult | None:
         """Load the weights of the stage and return its result, or None if it is not finished."""
         own = load_stage(self.folder / FINISHED)
-        if own is not None:
-            weights, result = own
-            if result.hash != identity:
-                raise ConfigError(
-                    f"{self.folder} belongs to other settings or data; resume with the recipe "
-                    "that began the run, or choose another --out"
-                )
-            self._load_weights(weights)
-            return result
-        cached = load_stage(self._cached(identity)) if self.cache else None
-        if cached is None or cached[1].hash != identity:
+        if own is not None and own[1].hash != self.identity:
+            raise ConfigError(
+                f"{self.folder} belongs to other settings or data; resume with the recipe "
+                "that began the run, or choose another --out"
+            )
+        finished = own or (load_stage(self.cached) if self.cached else None)
+        if finished is None or finished[1].hash != self.identity:
             return None
-        weights, result = cached[0], replace(cached[1], reused=True)
-        self._load_weights(weights)
-        save_stage(self.folder / FINISHED, weights, result)
+        weights, result = finished
+        # Not strict: parts that only training needs, such as a softmax over words, are not saved.
+        self.stage.module.load_state_dict(weights, strict=False)
+        if own is None:
+            result = replace(result, reused=True)
+            save_stage(self.folder / FINISHED, weights, result)
         return result
 
-    def save(self, state: TrainState, identity: str) -> StageResult:
+    def save(self, state: TrainState) -> StageResult:
         """Write the finished stage to the run and the cache, and remove its checkpoints."""
         result = StageResult(
             self.stage.name,
-            identity,
+            self.identity,
             state.best_epoch,
             state.best_value,
             state.history,
             seconds=round(sum(record["seconds"] for record in state.history), 1),
         )
         weights = state_of(self.stage.module, within=self.model)
-        if self.cache is not None:
+        if self.cached is not None:
             with suppress(OutputError):  # a cache that cannot be written does not stop the run
-                save_stage(self._cached(identity), weights, result)
+                save_stage(self.cached, weights, result)
         save_stage(self.folder / FINISHED, weights, result)
-        for name in (LAST, BEST):
-            (self.folder / name).unlink(missing_ok=True)
+        drop_checkpoint(self.folder)
         return result
-
-    def _load_weights(self, weights: dict[str, Tensor]) -> None:
-        # Not strict: parts that only training needs, such as a softmax over words, are not saved.
-        self.stage.module.load_state_dict(weights, strict=False)
-
-    def _cached(self, identity: str) -> Path:
-        assert self.cache is not None
-        return self.cache / f"{identity}.safetensors"

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from matchwork.encode import WordEmbedding
 from matchwork.matcher import Matcher
 from matchwork.models import HCAN, HCANConfig
-from matchwork.models.hcan.phrase_counts import phrase_table
-from matchwork.models.hcan.phrase_weights import PhraseWeights
+from matchwork.models.hcan.phrase_weights import PhraseWeights, phrase_table
 from matchwork.text import Sequences, TokenTable, WordTokenizer
 
 HUGE = 2**62 + 12345  # like the id of an unknown word

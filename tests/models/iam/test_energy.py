@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from exact_energy import exact_loss, log_partition
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
@@ -14,7 +15,6 @@ from torch import Tensor
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
 from matchwork.models.iam.energy import AdjacentEnergy, neighbours
-from matchwork.models.iam.exact_energy import exact_loss, log_partition
 from matchwork.models.iam.supports import SUPPORTS
 
 ALL = ("box", "binary", "gauss")

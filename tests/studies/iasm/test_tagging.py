@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import tokenizer_of
 
-from matchwork.analyse import PatternTagger
-from matchwork.analyse.tagging import _pattern_parser, covered
 from matchwork.errors import MissingExtraError
+from matchwork.studies.iasm import PatternTagger
+from matchwork.studies.iasm.tagging import _pattern_parser, covered
 from matchwork.text import Token
 
 

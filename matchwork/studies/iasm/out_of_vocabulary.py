@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from matchwork.analyse.groups import Evaluations, Grouping, measure_groups, relevant_texts
-from matchwork.analyse.tagging import PatternTagger, Tagger, covered
 from matchwork.data import Split
 from matchwork.errors import ConfigError
+from matchwork.studies.iasm.groups import Evaluations, Grouping, measure_groups, relevant_texts
+from matchwork.studies.iasm.tagging import PatternTagger, Tagger, covered
 from matchwork.text import Tokenizer, Vocabulary, WordClass
 
 MEASURES = ("P@1", "RR", "AP")

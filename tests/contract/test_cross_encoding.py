@@ -11,7 +11,7 @@ from matchwork.models import MODELS, MatchModel, bi_encoded
 from matchwork.text import PairBatch, Sequences
 
 QUERIES, DOCUMENTS = [[2, 3, 4], [5], [6, 7]], [[8, 9], [2, 3, 10, 11], [4]]
-APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
+MATCH_MODELS = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
 
 
 def made(name: str, cross_encode: bool = True) -> MatchModel:
@@ -24,7 +24,7 @@ def scores(model: MatchModel, queries: list[list[int]], documents: list[list[int
     return model(PairBatch(Sequences.pad(queries), Sequences.pad(documents))).scores.tolist()
 
 
-@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("name", MATCH_MODELS)
 @torch.no_grad()
 def test_every_pair_is_read_together_and_then_matched(name: str) -> None:
     model = made(name)

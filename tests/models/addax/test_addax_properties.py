@@ -65,7 +65,7 @@ def test_soft_codes_and_scores_become_hard_as_alpha_grows(seed: int) -> None:
         trace = made.trace(query, document)
         assert trace.hashed is not None
         errors.append(float(trace.hashed.code_error.sum()))
-        distances.append(float((trace.found.scores - hard_scores).abs().max()))
+        distances.append(float((trace.best.scores - hard_scores).abs().max()))
     assert errors == sorted(errors, reverse=True) and errors[-1] < 1e-12
     assert distances[-1] < 1e-9
 
@@ -156,7 +156,7 @@ def test_worked_example_of_max_sim() -> None:
     query, codes = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[1.0, 1.0], [-1.0, 1.0]]])
     found = max_sim(query, codes, whole(1, 1), whole(1, 2))
     torch.testing.assert_close(found.table, torch.tensor([[[0.5**0.5, -(0.5**0.5)]]]))
-    assert found.scores.item() == pytest.approx(0.70710678) and found.places.tolist() == [[0]]
+    assert found.scores.item() == pytest.approx(0.70710678) and found.positions.tolist() == [[0]]
 
 
 @given(seed=SEEDS, factor=st.floats(0.01, 100))
@@ -242,7 +242,7 @@ def test_an_aligned_start_ranks_nearly_as_the_encoder_does(name: str) -> None:
     wanted = max_sim(*(side.vectors for side in sides), whole(1, 30), whole(1, 30)).table
 
     def agreement(made: ADDAX) -> float:
-        found = made.trace(*sides).found.table
+        found = made.trace(*sides).best.table
         return float(torch.corrcoef(torch.stack([found.flatten(), wanted.flatten()]))[0, 1])
 
     assert agreement(aligned(name)) > 0.6

@@ -3,9 +3,9 @@ import json
 import pytest
 from small_worlds import EveryWord, ranked, split_of, tiny_matcher, tokenizer_of
 
-from matchwork.analyse import Analysis, out_of_vocabulary, overlap, smoothing
 from matchwork.data import toy
 from matchwork.errors import ConfigError
+from matchwork.studies.iasm import Analysis, out_of_vocabulary, overlap, smoothing
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
-"""`matchwork demo --lcs`: Match-SRNN learns to count common subsequences, and shows how.
+"""`matchwork demo --lcs`: Match-SRNN learns the length of the longest common subsequence (LCS).
 
-The simulation of Wan et al., Match-SRNN, IJCAI 2016: a spatial GRU of one unit sees
-which letters are equal and is told the length of the longest common subsequence (LCS) of whole
-strings only. Dynamic programming is one setting of its weights; it finds another one close by.
+The simulation of Wan et al., Match-SRNN, IJCAI 2016. A spatial GRU of one unit sees which letters
+are equal; the only labels are LCS lengths of whole strings. Dynamic programming is one setting
+of its weights; training finds another one close by.
 """
 
 import time
@@ -15,13 +15,12 @@ import numpy as np
 import torch
 
 from matchwork.data import Dataset, load
-from matchwork.demo.folder import DemoFolder
-from matchwork.demo.lcs_figures import LCSFigures, LCSGrid, lcs_figures, lcs_grids
 from matchwork.encode import WordEmbedding
 from matchwork.experiment import Observer
 from matchwork.experiment.train_seed import SeedObserver
 from matchwork.matcher import Matcher
 from matchwork.models import MatchSRNN, MatchSRNNConfig
+from matchwork.studies.match_srnn.figures import LCSFigures, LCSGrid, lcs_figures, lcs_grids
 from matchwork.text import WordTokenizer
 from matchwork.train.api import train
 
@@ -41,8 +40,16 @@ EXAMPLE = ("A B C D E", "F A C G D")  # the pair of the paper's figure 4
 
 
 @dataclass(frozen=True)
-class LCSDemo(DemoFolder):
-    """The figures of each seed on test, and the example as the first seed sees it."""
+class LCSDemo:
+    """What the simulation measured.
+
+    Args:
+        dataset: The data set.
+        figures: Seed -> figures on test.
+        grid: The example pair, by the matcher of the first seed.
+        out: Folder of matcher and report.
+        seconds: Time it all took.
+    """
 
     dataset: Dataset
     figures: dict[int, LCSFigures]
@@ -50,13 +57,23 @@ class LCSDemo(DemoFolder):
     out: Path
     seconds: float
 
+    @property
+    def matcher_folder(self) -> Path:
+        """Folder of the saved matcher of the first seed."""
+        return self.out / "matcher"
+
+    @property
+    def report(self) -> Path:
+        """The report page."""
+        return self.out / "report.html"
+
     def mean_and_spread(self, figure: str) -> tuple[float, float]:
-        """Mean and standard deviation of one figure over the seeds."""
-        values = [asdict(found)[figure] for found in self.figures.values()]
+        """Return mean and standard deviation of one figure over the seeds."""
+        values = [asdict(figures)[figure] for figures in self.figures.values()]
         return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
         return {
             "dataset": self.dataset.name,
             "seeds": {str(seed): asdict(found) for seed, found in self.figures.items()},
@@ -79,8 +96,14 @@ def run_lcs_demo(
     observer: Observer | None = None,
     seeds: Sequence[int] = SEEDS,
 ) -> LCSDemo:
-    """Train every seed, measure, explain the example; `out` receives matcher and report."""
-    from matchwork.demo.lcs_report import write_lcs_report
+    """Train a matcher per seed, measure all, explain the example.
+
+    Args:
+        out: Folder that receives the matcher of the first seed and the report.
+        observer: Told of every stage and its progress.
+        seeds: Seeds of the weights and batches.
+    """
+    from matchwork.studies.match_srnn.report import write_lcs_report
 
     began, out, observer = time.monotonic(), Path(out), observer or Observer()
     observer.stage("drawing random strings")
@@ -103,7 +126,7 @@ def run_lcs_demo(
 
 
 def untrained_matcher(dataset: Dataset, seed: int) -> Matcher:
-    """One unit over the grid of equal letters; the vectors of the letters are not looked at."""
+    """Return a matcher with one unit; it reads which letters are equal, not their vectors."""
     tokenizer = WordTokenizer.fit(dataset["train"].texts)
     torch.manual_seed(seed)
     encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=1)

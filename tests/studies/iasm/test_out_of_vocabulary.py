@@ -3,9 +3,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import EveryWord, ranked, split_of, tokenizer_of
 
-from matchwork.analyse import out_of_vocabulary
-from matchwork.analyse.out_of_vocabulary import HARDEST_FIRST, hardest, word_classes
 from matchwork.errors import ConfigError, DataError
+from matchwork.studies.iasm import out_of_vocabulary
+from matchwork.studies.iasm.out_of_vocabulary import HARDEST_FIRST, hardest, word_classes
 from matchwork.text import WordClass, WordTokenizer
 from matchwork.text.tokenizer import WordTokenizerConfig
 

@@ -1,4 +1,4 @@
-"""Whether a matcher that was trained on LCS lengths has learnt the recursion behind them."""
+"""Whether a matcher trained on LCS lengths has learnt the recursion behind them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,11 +20,12 @@ Grid = npt.NDArray[np.float64]
 class LCSFigures:
     """The four figures of the simulation.
 
-    `mse`: squared error of the last state, which should be LCS / 10. `exact`: share of pairs
-    whose last state rounds to the right length. `cell_error`: mean absolute error over the
-    cells of all pairs, in letters, against the table of dynamic programming, of which training
-    saw only the last cell. `path_agreement`: share of pairs whose matching path is one that
-    dynamic programming could go back along.
+    Args:
+        mse: Squared error of the last state, whose target is LCS / 10.
+        exact: Share of pairs whose last state rounds to the right length.
+        cell_error: Mean absolute error over the cells of all pairs, in letters, against the table
+            of dynamic programming, of which training saw only the last cell.
+        path_agreement: Share of pairs whose matching path dynamic programming could follow back.
     """
 
     mse: float
@@ -35,10 +36,14 @@ class LCSFigures:
 
 @dataclass(frozen=True)
 class LCSGrid:
-    """What a matcher made of one pair: the learnt table, its gates, and the path back.
+    """The states and gates of one pair.
 
-    `states` are in letters (10 h); `gates` has the shape (4, rows, columns): those of the new
-    match, from the left, from the top and from the diagonal.
+    Args:
+        query: Its letters.
+        document: Its letters.
+        states: Learnt table in letters (10 h), shape (rows, columns).
+        gates: Gates of the new match, from the left, from the top and from the diagonal, shape
+            (4, rows, columns).
     """
 
     query: list[str]
@@ -48,21 +53,21 @@ class LCSGrid:
 
     @property
     def lcs(self) -> npt.NDArray[np.int64]:
-        """The table of dynamic programming for the same cells."""
+        """Table of dynamic programming for these cells."""
         return lcs_table(self.query, self.document)[1:, 1:]
 
     @property
     def path(self) -> list[PathCell]:
-        """The path back, with the gate of the new match counted as diagonal (rule B)."""
+        """Path back, with the gate of the new match counted as diagonal (rule B)."""
         new, left, top, diagonal = self.gates
         return matching_path(left, top, diagonal, new)
 
     @property
     def agrees(self) -> bool:
-        """Whether dynamic programming could go back along the path, whichever of equals it takes.
+        """Whether dynamic programming could follow the path back, whichever of equals it takes.
 
-        It could if every step explains the length it comes from: a side step keeps it, a
-        diagonal one loses what its two letters are worth.
+        It could if every step explains the length before it: a step to the side keeps the length,
+        a diagonal step loses 1 if its two letters are equal.
         """
         table = lcs_table(self.query, self.document)
         for row, column, move in self.path:
@@ -74,18 +79,18 @@ class LCSGrid:
 
 
 def lcs_figures(matcher: Matcher, split: Split) -> LCSFigures:
-    """All four figures of a matcher whose score is the last state (`head = "state"`)."""
+    """Return all four figures of a matcher whose score is the last state (`head = "state"`)."""
     pairs = list(split.pairs())
     grids = list(lcs_grids(matcher, [(p.query, p.document) for p in pairs], split.label_scale))
     last = [grid.states[-1, -1] / split.label_scale for grid in grids]
-    found = evaluate_regression(last, [p.label for p in pairs], label_scale=split.label_scale)
+    measures = evaluate_regression(last, [p.label for p in pairs], label_scale=split.label_scale)
     errors = np.concatenate([np.abs(grid.states - grid.lcs).ravel() for grid in grids])
     agreement = float(np.mean([grid.agrees for grid in grids]))
-    return LCSFigures(found["MSE"], found["Exact"], float(errors.mean()), agreement)
+    return LCSFigures(measures["MSE"], measures["Exact"], float(errors.mean()), agreement)
 
 
 def lcs_grids(matcher: Matcher, pairs: Iterable[TextPair], label_scale: float) -> Iterator[LCSGrid]:
-    """The grids of pairs of blank-separated letters, in their order."""
+    """Yield the grids of pairs of blank-separated letters, in order."""
     pairs = list(pairs)
     grids: dict[int, LCSGrid] = {}
     for positions, output in matcher.outputs(pairs):

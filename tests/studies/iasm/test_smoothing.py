@@ -3,11 +3,11 @@ import pytest
 import torch
 from small_worlds import split_of, tiny_matcher
 
-from matchwork.analyse import matching_matrices, smoothing
-from matchwork.analyse.smoothing import untrained, variances
 from matchwork.data import toy
 from matchwork.errors import ConfigError, DataError
 from matchwork.models.iasm.word_links import WordLinks
+from matchwork.studies.iasm import matching_matrices, smoothing
+from matchwork.studies.iasm.smoothing import untrained, variances
 
 TOY = toy()
 TEXTS = TOY["train"].texts

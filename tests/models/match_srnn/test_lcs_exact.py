@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from lcs_weights import lcs_weights
 
 from matchwork.data.sets.lcs import lcs_table
-from matchwork.demo import LCSGrid
 from matchwork.kernels.spatial_gru import Activation, spatial_gates, spatial_gru
+from matchwork.studies.match_srnn import LCSGrid
 
 NUM_PAIRS = 4_000
 strings = st.text("ABCD", min_size=1, max_size=12)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from matchwork.analyse.groups import Estimate, Group
-from matchwork.analyse.out_of_vocabulary import MEASURES, OutOfVocabulary
-from matchwork.analyse.overlap import MEASURE, Overlap
-from matchwork.analyse.smoothing import Smoothing
 from matchwork.report.drawing import INK
 from matchwork.report.highlight import NEGATIVE, POSITIVE
+from matchwork.studies.iasm.groups import Estimate, Group
+from matchwork.studies.iasm.out_of_vocabulary import MEASURES, OutOfVocabulary
+from matchwork.studies.iasm.overlap import MEASURE, Overlap
+from matchwork.studies.iasm.smoothing import Smoothing
 
 if TYPE_CHECKING:
     from matchwork.report.drawing import Chart

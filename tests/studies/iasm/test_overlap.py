@@ -1,7 +1,7 @@
 import pytest
 from small_worlds import ranked, split_of
 
-from matchwork.analyse import overlap
+from matchwork.studies.iasm import overlap
 
 
 def groups_of(found):

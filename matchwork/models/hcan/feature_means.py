@@ -1,4 +1,4 @@
-"""What the features of a model's parts are like on average, to see what one part alone says."""
+"""Mean features of a model's parts, to compute the score of one part alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,8 +8,8 @@ from torch import Tensor, nn
 Features = Mapping[str, Tensor]
 
 
-class PartMeans(nn.Module):
-    """The mean features of each part, by its name; zero until they are learnt or loaded."""
+class FeatureMeans(nn.Module):
+    """Mean features of each part by its name, in buffers; zero until fitted or loaded."""
 
     def __init__(self, shapes: Mapping[str, Sequence[int]]) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class PartMeans(nn.Module):
             self.register_buffer(part, torch.zeros(*shape))
 
     @torch.no_grad()
-    def learn(self, batches: Iterable[Features]) -> None:
+    def fit(self, batches: Iterable[Features]) -> None:
         """Average features of shape (batch, ...) over all rows of all batches."""
         means = dict(self.named_buffers())
         sums = {part: torch.zeros_like(mean, dtype=torch.float64) for part, mean in means.items()}
@@ -29,10 +29,10 @@ class PartMeans(nn.Module):
         for part, mean in means.items():
             mean.copy_(sums[part] / max(1, num_rows))
 
-    def held(self, features: Features) -> dict[str, dict[str, Tensor]]:
-        """For each part its own features with the means of the others; for "neither", all means.
+    def hold(self, features: Features) -> dict[str, dict[str, Tensor]]:
+        """Return each part's features with the means of all others; "neither" has means only.
 
-        Nothing where no means were learnt.
+        Empty if no means were fitted.
         """
         if not any(bool(mean.any()) for mean in self.buffers()):
             return {}

@@ -11,13 +11,13 @@ import torch
 from matchwork.cli import demo as command
 from matchwork.data import Dataset, Split
 from matchwork.data.sets.lcs import lcs
-from matchwork.demo import LCSDemo, lcs_figures, lcs_grids, run_lcs_demo
-from matchwork.demo import lcs as demo
-from matchwork.demo.lcs_report import figure_rows, path_line
 from matchwork.experiment import Observer, load_recipe
 from matchwork.matcher import Matcher
+from matchwork.studies.match_srnn import LCSDemo, lcs_figures, lcs_grids, run_lcs_demo
+from matchwork.studies.match_srnn import lcs as demo
+from matchwork.studies.match_srnn.report import figure_rows, path_line
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCALE = 1e-3  # of the states of the hand-set matcher
 
 
@@ -120,7 +120,7 @@ def test_the_command_prints_tables_and_json(
     for caption in ("(a) Dynamic programming", "(b) What Match-SRNN learnt", "(c) Its gates"):
         assert caption in printed
     assert "Path back: (5, 5) → " in printed
-    table = json.loads(json.dumps(result.to_json()))
+    table = json.loads(json.dumps(result.to_dict()))
     assert table["example"]["lcs"][-1] == [0, 1, 2, 2, 3]
     assert table["mean"]["mse"] == pytest.approx(
         np.mean([seed["mse"] for seed in table["seeds"].values()])

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matchwork.analyse.charts import (
+from matchwork.report.drawing import stack
+from matchwork.report.page import Figure, Heading, Paragraph, Section, Table
+from matchwork.report.writers import write
+from matchwork.studies.iasm.charts import (
     out_of_vocabulary_chart,
     overlap_chart,
     smoothing_chart,
 )
-from matchwork.analyse.out_of_vocabulary import OutOfVocabulary
-from matchwork.analyse.overlap import Overlap
-from matchwork.analyse.smoothing import Smoothing
-from matchwork.analyse.tables import out_of_vocabulary_table, overlap_table, smoothing_table
-from matchwork.report.drawing import stack
-from matchwork.report.page import Figure, Heading, Paragraph, Section, Table
-from matchwork.report.writers import write
+from matchwork.studies.iasm.out_of_vocabulary import OutOfVocabulary
+from matchwork.studies.iasm.overlap import Overlap
+from matchwork.studies.iasm.smoothing import Smoothing
+from matchwork.studies.iasm.tables import out_of_vocabulary_table, overlap_table, smoothing_table
 
 if TYPE_CHECKING:
     from matchwork.report.drawing import Chart

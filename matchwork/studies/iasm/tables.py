@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from matchwork.analyse.groups import Estimate, Group
-from matchwork.analyse.out_of_vocabulary import OutOfVocabulary
-from matchwork.analyse.overlap import Overlap
-from matchwork.analyse.smoothing import Smoothing
 from matchwork.report.numbers import p_value
 from matchwork.report.page import Table
+from matchwork.studies.iasm.groups import Estimate, Group
+from matchwork.studies.iasm.out_of_vocabulary import OutOfVocabulary
+from matchwork.studies.iasm.overlap import Overlap
+from matchwork.studies.iasm.smoothing import Smoothing
 
 _INTERVALS = "in brackets: 95 % bootstrap interval, of no width where all queries agree"
 

@@ -1,6 +1,5 @@
 """The page of the LCS demo: the figures, and tables (a), (b) and (c) of the paper's figure 4."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
@@ -8,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.demo.lcs_figures import LCSFigures, LCSGrid
 from matchwork.explain.views.tables import FORWARD
+from matchwork.report.drawing import word_axis
 from matchwork.report.page import Figure, Heading, Paragraph, Section, Table, write_report
+from matchwork.studies.match_srnn.figures import LCSFigures, LCSGrid
 
 if TYPE_CHECKING:
-    import altair as alt
-
-    from matchwork.demo.lcs import LCSDemo
     from matchwork.report.drawing import Chart
+    from matchwork.studies.match_srnn.lcs import LCSDemo
 
 CELL = 74  # pixels: three gates stand in one
 NAMES = {
@@ -33,7 +31,7 @@ CAPTIONS = {
 
 
 def figure_rows(result: "LCSDemo") -> list[list[str]]:
-    """One row a figure: mean and spread over the seeds, then every seed."""
+    """Return a row per figure: mean and deviation over the seeds, then every seed."""
     rows = []
     for field in fields(LCSFigures):
         mean, spread = result.mean_and_spread(field.name)
@@ -43,7 +41,7 @@ def figure_rows(result: "LCSDemo") -> list[list[str]]:
 
 
 def grid_texts(grid: LCSGrid) -> dict[str, list[list[str]]]:
-    """What stands in the cells of the three tables, query letters downwards."""
+    """Return the cells of the three tables as texts, a row per query letter."""
     new, left, top, diagonal = grid.gates
     return {
         "lcs": [[str(value) for value in row] for row in grid.lcs],
@@ -59,7 +57,7 @@ def grid_texts(grid: LCSGrid) -> dict[str, list[list[str]]]:
 
 
 def path_line(grid: LCSGrid) -> str:
-    """The path back in words: cells counted from 1, as in the paper; matches in brackets."""
+    """Return the path back in words: cells from 1, as in the paper; matches in brackets."""
     cells = []
     for row, column, move in grid.path:
         match = move == "diagonal" and grid.query[row] == grid.document[column]
@@ -68,7 +66,7 @@ def path_line(grid: LCSGrid) -> str:
 
 
 def write_lcs_report(result: "LCSDemo") -> None:
-    """Figures and tables on one offline page."""
+    """Write figures and tables as a page."""
     splits = result.dataset.splits
     header = ["figure", "mean ± deviation", *(f"seed {seed}" for seed in result.figures)]
     grid, texts = result.grid, grid_texts(result.grid)
@@ -101,7 +99,7 @@ def _picture(
     texts: Sequence[Sequence[str]],
     with_path: bool = False,
 ) -> "Chart":
-    """Letters against letters with text in the cells, the larger their value the darker."""
+    """Draw letters against letters with text in the cells, darker for larger values."""
     import altair as alt
 
     cells = [
@@ -109,8 +107,8 @@ def _picture(
         for q, row in enumerate(texts)
         for d, text in enumerate(row)
     ]
-    across = alt.X("d:O", title=None, axis=_letters(grid.document))
-    down = alt.Y("q:O", title=None, axis=_letters(grid.query))
+    across = alt.X("d:O", title=None, axis=word_axis(grid.document, labelAngle=0))
+    down = alt.Y("q:O", title=None, axis=word_axis(grid.query, labelAngle=0))
     base = alt.Chart(alt.InlineData(values=cells)).encode(x=across, y=down)
     shade = alt.Color("value:Q", legend=None, scale=alt.Scale(scheme="blues", domain=[0, 8]))
     first_line = -15 if with_path else 0  # three gates stand one below the other
@@ -121,17 +119,9 @@ def _picture(
         ),
     ]
     if with_path:
-        points = [{"q": c.row, "d": c.column, "place": i} for i, c in enumerate(grid.path)]
-        steps = alt.Chart(alt.InlineData(values=points)).encode(x=across, y=down, order="place:Q")
+        points = [{"q": c.row, "d": c.column, "step": i} for i, c in enumerate(grid.path)]
+        steps = alt.Chart(alt.InlineData(values=points)).encode(x=across, y=down, order="step:Q")
         layers.insert(1, steps.mark_line(color=FORWARD, strokeWidth=14, opacity=0.35))
     size = alt.Step(CELL if with_path else CELL // 2)
     chart: Chart = alt.layer(*layers).properties(width=size, height=size)
     return chart
-
-
-def _letters(letters: Sequence[str]) -> "alt.Axis":
-    """Positions as ticks, letters as labels: a letter may stand in two places."""
-    import altair as alt
-
-    labels = f"{json.dumps(list(letters))}[datum.value]"
-    return alt.Axis(labelExpr=labels, labelAngle=0, ticks=False, domain=False)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from matchwork.analyse.groups import Evaluations, Grouping, measure_groups, relevant_texts
 from matchwork.data import Split
 from matchwork.packages import without_package
 from matchwork.rank.bm25 import BM25Config
+from matchwork.studies.iasm.groups import Evaluations, Grouping, measure_groups, relevant_texts
 
 MEASURE = "P@1"
 MOST = 10

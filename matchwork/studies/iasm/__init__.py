@@ -1,17 +1,17 @@
 """RESULTS -> INSIGHT: where a matcher is good, and whether it learnt what it is said to learn."""
 
-from matchwork.analyse.analysis import Analysis
-from matchwork.analyse.groups import Difference, Estimate, Group
-from matchwork.analyse.out_of_vocabulary import OutOfVocabulary, out_of_vocabulary
-from matchwork.analyse.overlap import Overlap, overlap
-from matchwork.analyse.smoothing import (
+from matchwork.studies.iasm.analysis import Analysis
+from matchwork.studies.iasm.groups import Difference, Estimate, Group
+from matchwork.studies.iasm.out_of_vocabulary import OutOfVocabulary, out_of_vocabulary
+from matchwork.studies.iasm.overlap import Overlap, overlap
+from matchwork.studies.iasm.smoothing import (
     Smoothing,
     Smoothness,
     SplitSmoothing,
     matching_matrices,
     smoothing,
 )
-from matchwork.analyse.tagging import PatternTagger, Tagger
+from matchwork.studies.iasm.tagging import PatternTagger, Tagger
 
 __all__ = [
     "Analysis",

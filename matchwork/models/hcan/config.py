@@ -1,0 +1,87 @@
+"""Settings of HCAN, and the differences of the paper and its code."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from matchwork.config import require_at_least, require_dropout
+from matchwork.errors import ConfigError
+from matchwork.models.base import ModelConfig
+from matchwork.models.hcan.levels import LevelKind
+from matchwork.models.hcan.relevance import Competitors
+from matchwork.models.hcan.semantic import Pooling, Salience
+
+
+class Preset(NamedTuple):
+    """The differences of the paper and its code; see also `relevance` and `SemanticMatching`.
+
+    Attributes:
+        competitors: Phrases that the softmax of relevance matching is over.
+        mean_feature: Whether relevance features include the means.
+        first_level: First level that is matched for relevance.
+        weighted_levels: Number of levels, from the words on, with phrase weights; None: all.
+        salience: How document words are weighed.
+        pooling: How BiLSTM states are pooled.
+        rectify: Whether BiLSTMs on contextual levels have a ReLU on their input.
+        head_layers: Number of hidden layers of the classifier.
+    """
+
+    competitors: Competitors
+    mean_feature: bool
+    first_level: int
+    weighted_levels: int | None
+    salience: Salience
+    pooling: Pooling
+    rectify: bool
+    head_layers: int
+
+
+PRESETS = {
+    "paper": Preset("document", True, 1, None, "attention", "last", False, 1),
+    "code": Preset("query", False, 0, 2, "scores", "max-mean", True, 2),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HCANConfig(ModelConfig):
+    """Settings of `HCAN`.
+
+    Attributes:
+        parts: Relevance matching, semantic matching, or both.
+        preset: Variant of the model, see `PRESETS`.
+        encoder: Kind of the shared encoder, see `Levels`.
+        num_layers: Layers of the encoder.
+        filters: Width of its layers.
+        kernel: Width of its (first) convolution, in words.
+        hidden: Width of the BiLSTM's pooled output ("paper") and of the classifier.
+        dropout: Dropout in the encoder.
+        query_length: Longest query; relevance features belong to positions.
+        num_classes: Number of classes.
+        phrase_weights: Weigh query phrases by their rarity in the training texts; off by default,
+            as in the authors' code.
+    """
+
+    parts: Literal["both", "relevance", "semantic"] = "both"
+    preset: Literal["paper", "code"] = "code"
+    encoder: LevelKind = "deep"
+    num_layers: int = 4
+    filters: int = 128
+    kernel: int = 2
+    hidden: int = 150
+    dropout: float = 0.0
+    query_length: int = 40
+    num_classes: int = 2
+    phrase_weights: bool = False
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "num_layers", "kernel", "query_length")
+        require_at_least(self, 2, "filters", "num_classes")
+        require_at_least(self, 4, "hidden")
+        require_dropout(self, "dropout")
+        for name in ("filters", "hidden"):
+            if getattr(self, name) % 2:
+                raise ConfigError(f"{name} must be even, got {getattr(self, name)}")
+
+    @property
+    def max_query_length(self) -> int:
+        """`query_length`."""
+        return self.query_length

@@ -1,0 +1,1 @@
+"""Studies: what only the analysis of one paper needs, a folder per paper."""
