@@ -33,10 +33,7 @@ _WORK_PER_SAVE = 10  # seconds of training for each second of saving
 class Checkpointing(pl.callbacks.Checkpoint):
     """Measures on dev after every epoch, saves the best weights and checkpoints, stops early.
 
-    Args:
-        run: The run, which names the folder and how dev is measured.
-        fingerprint: Identity of the run, written to checkpoints.
-        dev_loss: The loss on dev, if it is computed during epochs.
+    `fingerprint` identifies the run in its checkpoints.
     """
 
     def __init__(self, run: TrainingRun, fingerprint: str, dev_loss: DevLoss | None) -> None:

@@ -28,15 +28,7 @@ _BASE_RATE = "initial_lr"
 
 
 class TrainingModule(pl.LightningModule):
-    """Computes the loss of a batch and sets up the optimizer.
-
-    Args:
-        model: The model to train.
-        samples: The tokenised training pairs.
-        config: The training settings.
-        seed: Decides negatives, the order of batches and dropout.
-        checkpoint: The checkpoint to resume from, or None.
-    """
+    """Computes the loss of a batch and sets up the optimizer; resumes from `checkpoint`."""
 
     def __init__(
         self,

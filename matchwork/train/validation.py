@@ -20,12 +20,7 @@ DEV_LOSS_PAIRS = 2_000
 
 
 class Validator:
-    """Measures a matcher on dev after every epoch, and calibrates it at the end.
-
-    Args:
-        dev: The dev split and how it is measured.
-        matcher: The matcher whose model is trained.
-    """
+    """Measures a matcher on dev after every epoch, and calibrates it at the end."""
 
     def __init__(self, dev: MeasuredSplit, matcher: Matcher) -> None:
         self.dev = dev
@@ -74,12 +69,7 @@ def calibrate(matcher: Matcher, dev: MeasuredSplit, run: Run | None = None) -> R
 
 
 class DevLoss:
-    """The training loss on a fixed random sample of dev, whatever the seed of the run.
-
-    Args:
-        samples: The tokenised dev pairs.
-        config: The training settings.
-    """
+    """The training loss on a fixed random sample of dev, whatever the seed of the run."""
 
     def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
         self.batches: list[TrainBatch] = []

@@ -85,11 +85,7 @@ def stage_hash(
 ) -> str:
     """Return a hash of all that decides a stage's weights; call it before the stage is trained.
 
-    Args:
-        stage: The stage.
-        shared: The `run_hash`.
-        splits: Training texts and, if there are any, dev texts.
-        earlier: Results of the stages before it.
+    `shared` is the `run_hash`, `earlier` the results of the stages before.
     """
     digest = blake2b(digest_size=16)
     used = [each.hash for each in earlier if stage.after is None or each.name in stage.after]

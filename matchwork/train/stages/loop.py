@@ -43,12 +43,8 @@ class StageLoop:
     Random numbers follow from seed, stage name and step alone, so that a resumed run ends exactly
     as an uninterrupted one.
 
-    Args:
-        stage: The stage; its module is on `device`.
-        run: The whole training, of whose settings precision and `checkpoint_seconds` apply here.
-        folder: Where checkpoints, logs and history go.
-        fingerprint: Identity of the stage, written to checkpoints.
-        device: Where to train.
+    Of the settings of the whole run, precision and `checkpoint_seconds` apply. The stage's module
+    is on `device`; `fingerprint` identifies the stage in its checkpoints.
     """
 
     def __init__(
