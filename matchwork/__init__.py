@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matchwork.evaluate import Evaluation as Evaluation
     from matchwork.evaluate import compare as compare
     from matchwork.evaluate import evaluate as evaluate
+    from matchwork.explain import Explanation as Explanation
     from matchwork.explain import explain as explain
     from matchwork.matcher import Matcher as Matcher
     from matchwork.matcher import load as load
@@ -41,6 +42,7 @@ _HOMES = {
     "Dataset": "matchwork.data",
     "Document": "matchwork.types",
     "Evaluation": "matchwork.evaluate",
+    "Explanation": "matchwork.explain",
     "MODELS": "matchwork.models",
     "MatchModel": "matchwork.models",
     "Matcher": "matchwork.matcher",

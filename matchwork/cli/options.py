@@ -1,4 +1,4 @@
-"""Options of several commands, and the parsing of their values."""
+"""Options that several commands share, and parsers of their values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,8 +28,8 @@ ColumnNames: TypeAlias = Annotated[
     typer.Option(
         "--columns",
         metavar="OURS=THEIRS,…",
-        help="Column names of your own pair file: query=question,document=answer. "
-        "Ours are query, document, label, query_id, document_id.",
+        help="Names of the columns in a pair file of your own: query=question,document=answer. "
+        "The columns are query, document, label, query_id, document_id.",
         show_default=False,
     ),
 ]
@@ -38,7 +38,7 @@ DataOptions: TypeAlias = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help="An option of the data set, such as pool=full; may be repeated.",
+        help="Option of the data set, such as pool=full; may be repeated.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,7 @@ Measures: TypeAlias = Annotated[
     typer.Option(
         "--measures",
         metavar="NAME,…",
-        help="Such as AP,RR@10,nDCG@10,P@1 or Accuracy,F1.",
+        help="Measures, such as AP,RR@10,nDCG@10,P@1 or Accuracy,F1.",
         show_default="those of the data set, or AP,RR",
     ),
 ]
@@ -55,21 +55,21 @@ Protocol: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        help="Which queries count and how ties fall: raw, has-positive, clean or trec-eval.",
+        help="Queries that count: raw, has-positive or clean.",
         show_default="that of the data set, or raw",
     ),
 ]
 Depth: TypeAlias = Annotated[
     int,
     typer.Option(
-        min=0, help="Without candidates: number of BM25's best to rank (0: all documents)."
+        min=0, help="Without candidates: number of BM25's best documents to rank (0: all)."
     ),
 ]
 Precision: TypeAlias = Annotated[
     Literal["32", "bf16", "int8"],
-    typer.Option(help="Precision of scoring: int8 on a CPU, bf16 on a GPU."),
+    typer.Option(help="Score with fewer bits: int8 on a CPU, bf16 on a GPU."),
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result.")]
 Changes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,12 +85,12 @@ MATCHER_HELP = OPENED_HELP.removesuffix(".") + "; or [bold]bm25[/]."
 
 
 def listed(text: str | None) -> list[str] | None:
-    """Return the parts of `a,b,c`, None for None."""
+    """Return the parts of `a,b,c`; None for None."""
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def pairs(values: Sequence[str], flag: str) -> dict[str, str]:
-    """Parse `key=value` words of an option."""
+    """Parse `key=value` words into a table; `flag` names the option in errors."""
     table: dict[str, str] = {}
     for value in values:
         key, equals, rest = value.partition("=")
@@ -118,5 +118,5 @@ def data_options(values: Sequence[str] | None) -> Mapping[str, str | bool]:
 
 
 def examples(*lines: str) -> str:
-    """Return the examples at the end of a help page."""
+    """Return the end of a help page: commands to copy."""
     return "\n".join(["[bold]Examples[/]", *(f"  [cyan]{line}[/]" for line in lines)])

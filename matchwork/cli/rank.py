@@ -51,9 +51,8 @@ def rank(
     """Order documents by how well they match a query."""
     texts = _read(documents, columns)
     scorer = open_scorer(matcher, precision)
-    with show.working(f"ranking {len(texts):,} documents"):
+    with show.cuts(), show.working(f"ranking {len(texts):,} documents"):
         ranking = scorer.rerank(query, texts, top_k, threshold)
-    show.cuts(scorer)
     if json:
         show.as_json([_as_json(line) for line in ranking])
         return

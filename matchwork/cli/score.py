@@ -14,6 +14,7 @@ from matchwork.cli.options import OPENED_HELP, ColumnNames, Json, Precision, col
 from matchwork.cli.score_file import STDOUT, Row, open_table
 from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
+from matchwork.matcher.truncation import Truncation, recorded_truncation
 
 if TYPE_CHECKING:
     from matchwork.cli.progress import Advance
@@ -74,11 +75,15 @@ def score(
     results = _Results(opened, probability, class_)
     names = ["row", *copied, *results.names]
     began, num_rows = time.monotonic(), 0
-    with open_table(out, names) as write, counting("rows") as advance:
+    with (
+        recorded_truncation() as cut,
+        open_table(out, names) as write,
+        counting("rows") as advance,
+    ):
         for part in _scored(results, rows, copied, advance):
             write(part)
             num_rows += len(part)
-    _print_summary(opened, num_rows, time.monotonic() - began, out, json)
+    _print_summary(cut.total, num_rows, time.monotonic() - began, out, json)
 
 
 def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow"], list[str]]:
@@ -106,10 +111,10 @@ class _Results:
     ) -> Iterator[list[list[float | int]]]:
         """Windows of columns."""
         if len(self.names) == 1:
-            for scores in self.matcher.score_stream(texts, progress=advance):
+            for scores in self.matcher.score_stream(texts, advance=advance):
                 yield [scores.tolist()]
             return
-        for scores, classes in self.matcher.classify_stream(texts, progress=advance):
+        for scores, classes in self.matcher.classify_stream(texts, advance=advance):
             columns = [scores.tolist()]
             if self.probability:
                 columns += [classes[:, label].tolist() for label in self.shown]
@@ -142,8 +147,7 @@ def _scored(
         window.clear()
 
 
-def _print_summary(matcher: "Matcher", num_rows: int, seconds: float, out: str, json: bool) -> None:
-    cut = matcher.truncation
+def _print_summary(cut: Truncation, num_rows: int, seconds: float, out: str, json: bool) -> None:
     if json:
         show.as_json(
             {
@@ -158,6 +162,7 @@ def _print_summary(matcher: "Matcher", num_rows: int, seconds: float, out: str, 
         return
     said = show.note if out == STDOUT else show.line
     said(f"{num_rows:,} rows in {seconds:.1f} s ({num_rows / seconds:,.0f} a second)")
-    show.cuts(matcher, said)
+    if cut.texts:
+        said(str(cut))
     if out != STDOUT:
         said(f"scores   {out}")

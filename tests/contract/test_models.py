@@ -349,13 +349,6 @@ def test_a_model_has_one_of_two_bases(name: str) -> None:
     assert issubclass(model, MatchModel) != issubclass(model, PairModel)
 
 
-def test_titles_of_evidence_agree_between_models() -> None:
-    titles: dict[str, str] = {}
-    for model in {MODELS[name].model for name in MODELS}:
-        for name, title in model.evidence_titles.items():
-            assert titles.setdefault(name, title) == title
-
-
 @every_model
 def test_training_defaults_are_plain_values(name: str) -> None:
     json.dumps(dict(MODELS[name].model.training_defaults))

@@ -1,6 +1,7 @@
 """A model in a package outside the tree: one file, and everything that names models knows it."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -72,11 +73,12 @@ PACKAGE = '''
 
 
 @pytest.fixture
-def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "outside_models.py").write_text(dedent(PACKAGE), encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(MODELS, "_entries", dict(MODELS._entries))
     import_plugins(["outside_models"])
+    yield
     sys.modules.pop("outside_models")
 
 
@@ -94,4 +96,5 @@ def test_it_is_saved_opened_and_scores(
 
 
 def test_its_evidence_has_a_title(outside: None) -> None:
-    assert evidence_title("nearness_2") == "Nearness in round 2"
+    titles = MODELS["outside-sharp"].model.evidence_titles
+    assert evidence_title("nearness_2", titles) == "Nearness in round 2"

@@ -7,6 +7,7 @@ of a text is needed, the last layer computes no other. The weights are the netwo
 
 from collections.abc import Callable
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -51,7 +52,7 @@ def can_run(network: Any) -> bool:
     """Return whether `run` supports the network: a known architecture, unmodified, on a CPU."""
     config = network.config
     return (
-        config.model_type in _BLOCKS
+        config.model_type in _PARTS
         and network.device.type == "cpu"
         and not getattr(config, "is_decoder", False)
         and not getattr(config, "pruned_heads", None)
@@ -94,7 +95,7 @@ def run(
     spans = _spans(_position_bias(network, padded), mask[order], lengths.tolist(), min_saving)
     rows = torch.split(padded, [span.rows for span in spans])
     vectors = _as_list([part[:, : span.width] for part, span in zip(rows, spans, strict=True)])
-    heads, blocks = network.config.num_attention_heads, _BLOCKS[network.config.model_type](network)
+    heads, blocks = network.config.num_attention_heads, _blocks(network)
     for block in blocks[: -1 if first else None]:
         vectors = _layer(block, vectors, vectors, spans, heads)
     if first:
@@ -209,51 +210,50 @@ def _bias(position_bias: Tensor | None, mask: Tensor) -> Tensor | None:
     return position_bias if whole else position_bias.masked_fill(~real, -torch.inf)
 
 
-def _bert(network: Any) -> list[Block]:
-    return [
-        Block(
-            *(layer.attention.self.query, layer.attention.self.key, layer.attention.self.value),
-            *(layer.attention.self.dropout, layer.attention.output.dense),
-            *(layer.attention.output.dropout, layer.attention.output.LayerNorm),
-            *(layer.intermediate.dense, layer.intermediate.intermediate_act_fn),
-            *(layer.output.dense, layer.output.dropout, layer.output.LayerNorm),
-        )
-        for layer in network.encoder.layer
-    ]
+def _blocks(network: Any) -> list[Block]:
+    path, names = _PARTS[network.config.model_type]
+
+    def part(layer: Any, name: str) -> Any:
+        return attrgetter(name)(layer) if name else None
+
+    layers = attrgetter(path)(network)
+    return [Block._make(part(layer, name) for name in names) for layer in layers]
 
 
-def _mpnet(network: Any) -> list[Block]:
-    return [
-        Block(
-            *(layer.attention.attn.q, layer.attention.attn.k, layer.attention.attn.v),
-            *(layer.attention.attn.dropout, layer.attention.attn.o),
-            *(layer.attention.dropout, layer.attention.LayerNorm),
-            *(layer.intermediate.dense, layer.intermediate.intermediate_act_fn),
-            *(layer.output.dense, layer.output.dropout, layer.output.LayerNorm),
-        )
-        for layer in network.encoder.layer
-    ]
-
-
-def _distilbert(network: Any) -> list[Block]:
-    return [
-        Block(
-            *(layer.attention.q_lin, layer.attention.k_lin, layer.attention.v_lin),
-            *(layer.attention.dropout, layer.attention.out_lin),
-            None,
-            layer.sa_layer_norm,
-            *(layer.ffn.lin1, layer.ffn.activation, layer.ffn.lin2, layer.ffn.dropout),
-            layer.output_layer_norm,
-        )
-        for layer in network.transformer.layer
-    ]
-
-
-_BLOCKS: dict[str, Callable[[Any], list[Block]]] = {
-    "bert": _bert,
-    "camembert": _bert,
-    "distilbert": _distilbert,
-    "mpnet": _mpnet,
-    "roberta": _bert,
-    "xlm-roberta": _bert,
+_FEED_FORWARD = (
+    *("intermediate.dense", "intermediate.intermediate_act_fn"),
+    *("output.dense", "output.dropout", "output.LayerNorm"),
+)
+_BERT = (
+    "encoder.layer",
+    (
+        *(f"attention.self.{name}" for name in ("query", "key", "value", "dropout")),
+        *(f"attention.output.{name}" for name in ("dense", "dropout", "LayerNorm")),
+        *_FEED_FORWARD,
+    ),
+)
+_MPNET = (
+    "encoder.layer",
+    (
+        *(f"attention.attn.{name}" for name in ("q", "k", "v", "dropout", "o")),
+        *("attention.dropout", "attention.LayerNorm", *_FEED_FORWARD),
+    ),
+)
+_DISTILBERT = (
+    "transformer.layer",
+    (
+        *(f"attention.{name}" for name in ("q_lin", "k_lin", "v_lin", "dropout", "out_lin")),
+        *("", "sa_layer_norm"),  # no dropout after attention
+        *(f"ffn.{name}" for name in ("lin1", "activation", "lin2", "dropout")),
+        "output_layer_norm",
+    ),
+)
+# Where the layers of a network are, and in each layer the parts of a `Block`.
+_PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "bert": _BERT,
+    "camembert": _BERT,
+    "distilbert": _DISTILBERT,
+    "mpnet": _MPNET,
+    "roberta": _BERT,
+    "xlm-roberta": _BERT,
 }

@@ -1,7 +1,7 @@
 // One cell of the grid for a lane group: gates and state, and their derivatives.
 //
 // Neighbours and input come as one column `near` = left, top, diagonal, input; the candidate
-// reads `reset` = the same with the neighbours behind their reset gates.
+// reads `reset` = the same column with the neighbours multiplied by their reset gates.
 #pragma once
 #include "weights.hpp"
 
@@ -17,7 +17,7 @@ template <typename T> class Cell {
         grad_gates_(grad_reset_ + kHalves * shape.near()),
         grad_candidate_(grad_gates_ + kHalves * shape.gate_rows()) {}
 
-  // Vectors of working memory that a cell needs.
+  // Number of vectors of working memory per cell.
   static int64_t room(const Shape &shape) {
     return kHalves * (2 * shape.gate_rows() + 4 * shape.near() + 2 * shape.units);
   }
@@ -28,7 +28,7 @@ template <typename T> class Cell {
   const V *grad_gates() const { return grad_gates_; }
   const V *grad_candidate() const { return grad_candidate_; }
 
-  // All gates and the candidate from what lies in `near`.
+  // Compute all gates and the candidate from `near`.
   void open() {
     weights_.gates.times(near_, weights_.gate_bias.data(), gates_);
     open_resets();
@@ -51,7 +51,7 @@ template <typename T> class Cell {
     }
   }
 
-  // From the derivative by this cell's state to those by `near` and by all logits.
+  // Propagate the gradient of this cell's state to `near` and to all logits.
   void back(const V *grad_state) {
     shape_.gate_width == shape_.units ? back_gates(grad_state) : back_shared_gates(grad_state);
     std::memset(grad_reset_, 0, size_t(kHalves * shape_.near()) * sizeof(V));

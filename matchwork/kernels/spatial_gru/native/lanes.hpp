@@ -1,4 +1,4 @@
-// Which batch items sweep together, and how their rows enter and leave the lanes.
+// Grouping of batch items into lanes, and loading and storing of their rows.
 #pragma once
 #include <algorithm>
 #include <numeric>
@@ -39,7 +39,7 @@ struct Group {
   }
 };
 
-// Sorts items into groups of like size: halves them by rows or by columns, whichever leaves the
+// Sort items into groups of similar size: halves them by rows or by columns, whichever leaves the
 // smaller rectangles, until each part fits the lanes.
 class Sorter {
  public:
@@ -98,7 +98,7 @@ class Sorter {
   int64_t lanes_;
 };
 
-// Where each lane's row lies in memory, and how many values of it are real.
+// Address of each lane's row, and its number of real values.
 template <typename T, typename Pointer> struct RowEnds {
   Pointer start[kLanes<T>];
   int64_t real[kLanes<T>];
@@ -138,7 +138,7 @@ void load_row(const T *base, const Grid &grid, int64_t width, const Group &group
     }
 }
 
-// The way back; the padding of the row becomes zero.
+// Store a row; its padding becomes zero.
 template <typename T>
 void store_row(const Vec<T> *in, T *base, const Grid &grid, int64_t width, const Group &group,
                int64_t row) {
@@ -165,7 +165,7 @@ void store_row(const Vec<T> *in, T *base, const Grid &grid, int64_t width, const
       std::fill(ends.start[lane] + ends.real[lane], ends.start[lane] + grid.columns * width, T(0));
 }
 
-// Zeros in the rows that no sweep visits.
+// Fill the rows that no sweep visits with zeros.
 template <typename T>
 void clear_rest(T *base, const Grid &grid, int64_t width, const Group &group) {
   const int64_t row_size = grid.columns * width;

@@ -1,12 +1,12 @@
-// The two matrix products everything is made of, on operands that stay in the first-level cache.
+// The kernel's two matrix products, on operands that stay in the L1 cache.
 #pragma once
 #include <vector>
 
 #include "simd.hpp"
 
-constexpr int kBlock = 6;  // rows of weights held against one lane group in registers
+constexpr int kBlock = 6;  // rows of weights multiplied with one lane group in registers
 
-// Blocks of nearly equal height, none higher than kBlock.
+// Blocks of nearly equal height, at most kBlock.
 inline int64_t block_count(int64_t rows) { return (rows + kBlock - 1) / kBlock; }
 
 // A matrix cut into blocks of rows, each stored column by column.
@@ -25,7 +25,7 @@ template <typename T> class Packed {
   // out[row] = bias[row] + sum of this[row, k] * in[k], for every lane.
   void times(const Vec<T> *in, const T *bias, Vec<T> *out) const { run<false>(in, bias, out); }
 
-  // The same, added to what `out` holds.
+  // Like above, but added to `out`.
   void add_times(const Vec<T> *in, Vec<T> *out) const { run<true>(in, nullptr, out); }
 
  private:

@@ -1,4 +1,4 @@
-// Vectors of the machine's own width, and the few functions the cell needs of them.
+// SIMD vectors of the machine's width, and the functions that a cell needs.
 //
 // A *lane group* holds one batch item per lane and is two vectors wide: two vectors times six
 // rows of weights fill the sixteen registers of the smallest machines without spilling.
@@ -71,8 +71,8 @@ template <> struct Exponential<double> {
 };
 
 // e^x = 2^n e^r with |r| <= ln(2) / 2; n is read from the low bits of x / ln(2) + round.
-// Where e^x would leave the normal numbers x is held at the border; NaN, always the second
-// argument, passes through. Several at once, step by step: one alone is a chain of waiting.
+// x is clamped where e^x is not a normal number; NaN, always the second argument, passes
+// through. Computes several at once, because the steps of one depend on each other.
 template <typename T, int kCount> inline void exponentials(Vec<T> (&x)[kCount]) {
   using E = Exponential<T>;
   Vec<T> shifted[kCount], square[kCount], y[kCount];
@@ -144,7 +144,7 @@ template <typename T> inline Vec<T> interleave(Vec<T> a, Vec<T> b, bool upper) {
 #endif
 }
 
-// Rows become columns: shuffling a square of vectors like a deck of cards, log2(width) times.
+// Transpose a square of vectors by log2(width) perfect shuffles.
 template <typename T> inline void transpose(Vec<T> (&square)[kWidth<T>]) {
   constexpr int width = kWidth<T>;
   for (int step = 1; step < width; step *= 2) {

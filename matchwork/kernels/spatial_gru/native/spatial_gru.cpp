@@ -3,7 +3,7 @@
 #include "threads.hpp"
 #include "weights.hpp"
 
-// All arrays are without gaps, and of the type of the function called.
+// All arrays are contiguous, of the type in the function's name.
 extern "C" struct Problem {
   int64_t directions, batch, rows, columns, channels, units, gate_width, bounded, threads;
   const Rectangle *lengths;  // batch
@@ -39,7 +39,7 @@ template <typename T> struct Call {
   const Group &group_of(int64_t job) const { return groups[size_t(job) % groups.size()]; }
   const Weights<T> &weights_of(int64_t job) const { return weights[size_t(direction_of(job))]; }
   int64_t direction_of(int64_t job) const { return job / int64_t(groups.size()); }
-  // Where the job's direction begins in a grid of `width` values a cell.
+  // Offset of the job's direction in a grid of `width` values per cell.
   int64_t offset(int64_t job, int64_t width) const {
     return direction_of(job) * problem.batch * grid.rows * grid.columns * width;
   }
@@ -64,7 +64,7 @@ template <typename T> struct Call {
                  states + here, grad_states + here, grad_inputs + input,
                  sums.data() + job * count);
     });
-    // In the order of the jobs: the result must not depend on which thread came first.
+    // In the order of the jobs, so that the result does not depend on thread timing.
     const auto parts = int64_t(groups.size());
     for (int64_t d = 0; d < problem.directions; ++d)
       each_weight<T>(shape, grad_weights, d, [&](int64_t i, T &grad) {
@@ -76,7 +76,7 @@ template <typename T> struct Call {
   }
 };
 
-// 0, or 1 when memory ran out: no exception may cross into C.
+// Return 0, or 1 if out of memory: exceptions must not cross the C interface.
 template <typename Work> int guarded(const Work &work) {
   try {
     work();

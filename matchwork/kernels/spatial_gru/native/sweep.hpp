@@ -1,4 +1,4 @@
-// The sweep of one lane group over its grid, there and back.
+// The forward and backward sweeps of one lane group over its grid.
 #pragma once
 #include <cstdlib>
 #include <memory>
@@ -7,7 +7,7 @@
 #include "cell.hpp"
 #include "lanes.hpp"
 
-// Zeroed vectors at an address that suits them.
+// Zeroed, aligned vectors.
 template <typename T> class Room {
  public:
   explicit Room(int64_t count) {
@@ -69,10 +69,10 @@ void sweep_forward(const Shape &shape, const Weights<T> &weights, const Grid &gr
   clear_rest(states, grid, shape.units, group);
 }
 
-// Derivatives by the weights of one direction, in the order of `each_weight`.
+// Gradients of the weights of one direction, in the order of `each_weight`.
 //
-// Products are summed in T along a row and carried to double after it, so that long sums keep
-// their digits.
+// Products are summed in T along a row and then added to a double, which keeps long sums
+// accurate.
 template <typename T> class WeightGradient {
   using V = Vec<T>;
 

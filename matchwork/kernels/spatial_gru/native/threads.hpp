@@ -1,4 +1,4 @@
-// Sharing jobs among threads: those the host process already keeps for its own sums, if any.
+// Run jobs on threads: those of an OpenMP runtime already loaded by the process, if any.
 #pragma once
 #include <dlfcn.h>
 #include <unistd.h>
@@ -12,14 +12,14 @@
 #include <vector>
 
 // How code compiled for OpenMP starts a parallel region; one that is loaded already is found by
-// name. Its threads wait for work awake, so a second set beside them would fight for the cores.
+// name. Its threads spin while they wait, so a second pool would compete for the cores.
 using Parallel = void (*)(void (*work)(void *), void *data, unsigned threads, unsigned flags);
 
 inline const pid_t kHome = getpid();
 
 inline Parallel host_threads() {
   static const auto found = reinterpret_cast<Parallel>(dlsym(RTLD_DEFAULT, "GOMP_parallel"));
-  return getpid() == kHome ? found : nullptr;  // a forked child would wait for lost threads
+  return getpid() == kHome ? found : nullptr;  // a forked child has none of the threads
 }
 
 template <typename Loop> void run_on_new_threads(int64_t threads, const Loop &loop) {
@@ -28,13 +28,13 @@ template <typename Loop> void run_on_new_threads(int64_t threads, const Loop &lo
   try {
     for (int64_t i = 1; i < threads; ++i) others.emplace_back(loop);
   } catch (const std::system_error &) {
-    // The system gives no more threads: those there are do the work.
+    // No more threads available: continue with those there are.
   }
   loop();
   for (std::thread &other : others) other.join();
 }
 
-// Runs work(0) ... work(count - 1) on at most `threads` threads, the caller being one of them.
+// Run work(0) ... work(count - 1) on at most `threads` threads, including the caller's.
 template <typename Work> void share(int64_t count, int64_t threads, const Work &work) {
   std::atomic<int64_t> next{0};
   std::atomic<bool> failed{false};

@@ -1,4 +1,4 @@
-// The weights as they are given, and as the kernel reads them.
+// The weights in the caller's layout and in the kernel's.
 #pragma once
 #include "products.hpp"
 
@@ -16,7 +16,7 @@ struct Shape {
   }
 };
 
-// In front of each axis list stands the direction; columns of `reset` and `gate` are top, left,
+// The first axis of each is the direction; columns of `reset` and `gate` are top, left,
 // diagonal, input.
 extern "C" struct GivenWeights {
   void *reset;       // 3, gate_width, near; null, like its bias, without reset gates
@@ -28,7 +28,7 @@ extern "C" struct GivenWeights {
   void *bias;        // units
 };
 
-// Calls use(i, weight) for every weight of a direction in the kernel's own order: all gates
+// Call use(i, weight) for every weight of a direction in the kernel's own order: all gates
 // stacked (reset, then z), their biases, the candidate, its biases. Its columns are everywhere
 // left, top, diagonal, input.
 template <typename T, typename Use>

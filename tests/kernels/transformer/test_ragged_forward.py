@@ -37,7 +37,7 @@ def texts(made, lengths):
 
 
 def test_every_known_kind_is_tested():
-    assert sorted(ragged_forward._BLOCKS) == KINDS
+    assert sorted(ragged_forward._PARTS) == KINDS
 
 
 @pytest.mark.parametrize("lengths", [LENGTHS, (6, 6)])

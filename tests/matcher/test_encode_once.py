@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import matchwork as mw
 from matchwork.encode import load_transformer
-from matchwork.matcher.distinct import batches_by_document
+from matchwork.matcher.encode_once import batches_by_document
 from matchwork.models import MODELS, MatchModel
 
 APART = [name for name in MODELS if issubclass(MODELS[name].model, MatchModel)]
@@ -63,7 +63,7 @@ def test_more_queries_than_are_kept_are_read_once_a_batch(on_transformer, name, 
     matcher = on_transformer(name)
     matcher.max_pairs = len(QUERIES)
     kept = matcher.score(PAIRS)
-    monkeypatch.setattr("matchwork.matcher.distinct._KEPT_BYTES", 0)
+    monkeypatch.setattr("matchwork.matcher.encode_once._MAX_CACHED_BYTES", 0)
     np.testing.assert_allclose(matcher.score(PAIRS), kept, rtol=1e-4, atol=1e-5)
     assert texts_read(matcher, PAIRS) == len(DOCUMENTS) * (len(QUERIES) + 1)
 

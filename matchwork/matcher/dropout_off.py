@@ -1,4 +1,4 @@
-"""A model while it is used: without dropout, however many threads score with it."""
+"""Switch dropout off while a model scores, also when several threads score with it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +19,8 @@ _uses: WeakKeyDictionary[Model, _Use] = WeakKeyDictionary()
 
 
 @contextmanager
-def in_use(model: Model) -> Iterator[None]:
-    """Switch dropout off for the first user of the model, and back with the last."""
+def dropout_off(model: Model) -> Iterator[None]:
+    """Switch dropout off for the first user of the model, and back on after the last."""
     with _lock:
         use = _uses.get(model) or _Use(0, model.training)
         if not use.num_users:
