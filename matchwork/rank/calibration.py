@@ -214,13 +214,8 @@ class ClassCalibration:
         def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
             lines = weights.reshape(2, num_classes)
             log_likely = log_softmax(basis @ lines, axis=1)
-            value = (
-                -(one_hot * log_likely).sum(axis=1).mean() + _RIDGE * (lines**2).sum()
-            )
-            slope = (
-                basis.T @ (np.exp(log_likely) - one_hot) / len(values)
-                + 2 * _RIDGE * lines
-            )
+            value = -(one_hot * log_likely).sum(axis=1).mean() + _RIDGE * (lines**2).sum()
+            slope = basis.T @ (np.exp(log_likely) - one_hot) / len(values) + 2 * _RIDGE * lines
             return float(value), slope.ravel()
 
         fitted = scipy.optimize.minimize(loss, np.zeros(2 * num_classes), jac=True)
