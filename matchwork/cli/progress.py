@@ -1,7 +1,7 @@
-"""Progress bars and counters on stderr; a module of its own, so that commands start quickly."""
+"""Bars and counters on stderr; imported late, so that short commands start quickly."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
 from rich.progress import (
@@ -19,11 +19,13 @@ from rich.text import Text
 from matchwork.cli import show
 
 Advance: TypeAlias = Callable[[int], None]
+Bar: TypeAlias = Callable[[int, int], None]
+"""Moves a bar: number done, and total."""
 
 
 @contextmanager
 def counting(unit: str) -> Iterator[Advance]:
-    """Show a counter with its speed; yields a function that advances it by a number."""
+    """Show a counter with its speed; the block receives a function that advances it."""
     count = TextColumn(f"{{task.completed:,.0f}} {unit}")
     with _progress(SpinnerColumn(), count, _Speed()) as progress:
         task = progress.add_task("", total=None)
@@ -31,16 +33,7 @@ def counting(unit: str) -> Iterator[Advance]:
 
 
 @contextmanager
-def scoring() -> Iterator[Callable[[int, int], None]]:
-    """Show a bar for scoring; yields a function of the number of pairs done and their total."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("pairs"), TimeRemainingColumn())
-    with _progress(*columns) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-@contextmanager
-def stage(text: str) -> Iterator[Callable[[int, int], None]]:
+def stage(text: str) -> Iterator[Bar]:
     """Show a stage of the work; a bar of pairs if the callback is called."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Pairs())
     with _progress(*columns) as progress:
@@ -49,18 +42,26 @@ def stage(text: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def batches() -> Iterator[Callable[[int, int], None]]:
-    """Show a bar for the batches of an epoch; yields a function of done and total (0: unknown)."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("batches"), TimeRemainingColumn())
+def _bar(unit: str) -> Iterator[Bar]:
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
     with _progress(*columns) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total or None)
 
 
-def say_how_to_go_on(kind: type[BaseException] | None) -> None:
-    """Print how to continue if training was stopped by an exception of type `kind`."""
-    if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
-        show.note("stopped; the same command with --resume continues")
+def scoring() -> AbstractContextManager[Bar]:
+    """Show a bar for scoring; the block receives a function of pairs done and their number."""
+    return _bar("pairs")
+
+
+def batches() -> AbstractContextManager[Bar]:
+    """Show a bar for the batches of an epoch, whose number may be unknown (0)."""
+    return _bar("batches")
+
+
+def seeds() -> AbstractContextManager[Bar]:
+    """Show a bar for the seeds of several experiments."""
+    return _bar("seeds")
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
