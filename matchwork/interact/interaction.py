@@ -26,11 +26,7 @@ class Interaction:
     phrase_length: int = 1
 
     def __post_init__(self) -> None:
-        if self.values.shape != self.mask.shape or self.values.ndim != 3:
-            raise ValueError(
-                f"an interaction is (batch, query, document) with an equal mask, got "
-                f"{tuple(self.values.shape)} and {tuple(self.mask.shape)}"
-            )
+        _check("an interaction is (batch, query, document)", self.values, self.mask, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +44,7 @@ class WordWeights:
     side: Side
 
     def __post_init__(self) -> None:
-        if self.values.shape != self.mask.shape or self.values.ndim != 2:
-            raise ValueError(
-                f"word weights are (batch, length) with an equal mask, got "
-                f"{tuple(self.values.shape)} and {tuple(self.mask.shape)}"
-            )
+        _check("word weights are (batch, length)", self.values, self.mask, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +66,17 @@ class Codes:
     after: Tensor
 
     def __post_init__(self) -> None:
-        padding = ~self.mask.unsqueeze(-1)
         for name in ("values", "before", "after"):
             values = getattr(self, name)
-            if values.ndim != 3 or values.shape[:2] != self.mask.shape:
-                raise ValueError(
-                    f"codes are (batch, length, width) with a mask (batch, length), got "
-                    f"{tuple(values.shape)} and {tuple(self.mask.shape)}"
-                )
-            object.__setattr__(self, name, values.masked_fill(padding, 0.0))
+            mask = self.mask.unsqueeze(-1).expand(-1, -1, values.shape[-1])
+            _check("codes are (batch, length, width)", values, mask, 3)
+            object.__setattr__(self, name, values.masked_fill(~mask, 0.0))
+
+
+def _check(what: str, values: Tensor, mask: Tensor, ndim: int) -> None:
+    if values.shape != mask.shape or values.ndim != ndim:
+        shapes = f"{tuple(values.shape)} and {tuple(mask.shape)}"
+        raise ValueError(f"{what} with an equal mask, got {shapes}")
 
 
 Evidence: TypeAlias = Interaction | WordWeights | Codes
@@ -107,6 +101,3 @@ class LazyMapping(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return len(self._made)
-
-
-LazyEvidence: TypeAlias = LazyMapping[Evidence]

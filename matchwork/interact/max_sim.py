@@ -58,13 +58,8 @@ def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: 
     """Return, for every pair, the sum of each query token's largest cosine with the document.
 
     Padding is left out of the maximum; setting it to 0 would beat negative cosines. A document
-    without tokens gives every query token -1, the smallest cosine.
-
-    Args:
-        query: Vectors, shape (batch, query, dim).
-        document: Vectors, shape (batch, document, dim).
-        query_mask: Shape (batch, query).
-        document_mask: Shape (batch, document).
+    without tokens gives every query token -1, the smallest cosine. Vectors have shape
+    (batch, tokens, dim), masks (batch, tokens).
     """
     cosines = cosine_table(query, document)
     padding_loses = cosines.masked_fill(~document_mask.unsqueeze(-2), 2 * _LEAST)

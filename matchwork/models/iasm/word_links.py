@@ -73,11 +73,7 @@ class WordLinks(FittedTables):
 
 @runtime_checkable
 class UsesWordLinks(Protocol):
-    """A model that reads a table of linked words; its config has a `links` field.
-
-    `links` is "none", or says how the model uses the table.
-    """
+    """A model that can read linked words; its setting `links` says how, or is "none"."""
 
     def link_words(self, links: WordLinks) -> None:
         """Use this table from now on."""
-        ...
