@@ -12,13 +12,10 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """A table of query words by document words.
+    """A table of query words by document words: `values` and `mask` (batch, query, document).
 
-    Attributes:
-        values: Shape (batch, query, document).
-        mask: The same shape; True where both words are real.
-        phrase_length: Above 1, rows and columns stand for phrases of that many words that start
-            there (fewer at the end of a text).
+    With a `phrase_length` above 1, rows and columns stand for phrases of that many words that
+    start there (fewer at the end of a text).
     """
 
     values: Tensor
@@ -31,13 +28,7 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class WordWeights:
-    """One number per word of one side.
-
-    Attributes:
-        values: Shape (batch, length).
-        mask: The same shape; True at real words.
-        side: Whose words these are.
-    """
+    """One number per word of one side; `values` and `mask` have shape (batch, length)."""
 
     values: Tensor
     mask: Tensor
@@ -53,7 +44,7 @@ class Codes:
 
     Attributes:
         values: Codes, shape (batch, length, bits).
-        mask: Shape (batch, length); True at real words.
+        mask: Shape (batch, length).
         side: Whose words these are.
         before: Vectors that were hashed, shape (batch, length, dim).
         after: Vectors restored from the codes, same shape.

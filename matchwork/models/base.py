@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, TypeGuard, TypeVar
 
 from torch import Tensor, nn
 
@@ -58,8 +58,8 @@ class MatchOutput:
         scores: Shape (batch,); higher is better.
         evidence: Tables and word weights behind the scores, by name.
         logits: Shape (batch, classes); None for models without a classifier.
-        parts: For models with several parts, the scores (batch,) of each part alone, with the
-            features of all others held at their mean; "neither" holds all of them.
+        parts: Scores (batch,) of each part of the model alone, the features of all others at
+            their mean; "neither": all at their mean.
         penalty: Shape (batch,); an auxiliary loss that training adds (see `ModelConfig.aux`).
     """
 
@@ -68,14 +68,6 @@ class MatchOutput:
     logits: Tensor | None = None
     parts: Mapping[str, Tensor] = field(default_factory=dict)
     penalty: Tensor | None = None
-
-
-@runtime_checkable
-class PartlyFrozen(Protocol):
-    """A module with state that training never changes, such as a table of fixed vectors."""
-
-    def frozen_names(self) -> set[str]:
-        """Names of the state's frozen entries."""
 
 
 class FittedTables(nn.Module):
@@ -105,8 +97,8 @@ class Model(nn.Module, ABC):
         training_defaults: Training settings of the paper that differ from `TrainConfig`.
         evidence_titles: Titles of the entries of `MatchOutput.evidence`. A `{}` in a name stands
             for a number, which fills the `{}` of the title, or its `{layer}` ("the third layer").
-        matches_tokens: False for models that use the vector of [CLS] by itself, so that it cannot
-            be one of the matched tokens (`vectors.special_tokens = "token"`).
+        matches_tokens: False for models that need the vector of [CLS] by itself, so that
+            `vectors.special_tokens = "token"` is refused.
     """
 
     Config: ClassVar[type[ModelConfig]]
@@ -138,7 +130,7 @@ class Model(nn.Module, ABC):
         return {
             f"{path}.{name}"
             for path, module in self.named_modules()
-            if module is not self and isinstance(module, PartlyFrozen)
+            if module is not self and isinstance(module, Encoder | FittedTables)
             for name in module.frozen_names()
         }
 

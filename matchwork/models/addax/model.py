@@ -17,7 +17,6 @@ Departures and resolutions:
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
@@ -142,12 +141,9 @@ class ADDAX(MatchModel):
         if config.denoiser and dim < 2:
             raise ConfigError(f"the denoiser halves the vectors' width, which is {dim}")
         if config.cells in ("highway", "plain"):
-            highway, dropout = config.cells == "highway", config.dropout
-            cell = partial(
-                MagCell, dim, highway=highway, dropout=dropout, gate_bias=config.gate_bias
-            )
-            self.query_cell = cell(config.document_length)
-            self.document_cell = cell(config.query_length)
+            options = config.cells == "highway", config.dropout, config.gate_bias
+            self.query_cell = MagCell(dim, config.document_length, *options)
+            self.document_cell = MagCell(dim, config.query_length, *options)
         if config.denoiser:
             self.denoiser = HashingDenoiser(
                 dim, config.hash_dim, config.alpha, config.tied, config.reduction
@@ -175,10 +171,10 @@ class ADDAX(MatchModel):
         query = trim_padding(query, self.config.query_length, "query")
         document = trim_padding(document, self.config.document_length, "document")
         trace = self.trace(query, document)
-        penalty = None  # not needed in inference mode
-        if trace.hashed is not None and not torch.is_inference_mode_enabled():
-            of_codes, of_vectors = trace.hashed.code_error, trace.hashed.restored_error
-            penalty = self.config.delta * of_codes + self.config.gamma * of_vectors
+        penalty = None
+        if (hashed := trace.hashed) is not None and not torch.is_inference_mode_enabled():
+            errors = hashed.code_error, hashed.restored_error
+            penalty = self.config.delta * errors[0] + self.config.gamma * errors[1]
         evidence = LazyMapping(lambda: self._evidence(query, document, trace))
         return MatchOutput(trace.best.scores, evidence, penalty=penalty)
 
@@ -227,9 +223,9 @@ class ADDAX(MatchModel):
             "alignment": Interaction(answers, best.mask),
             "query_answer": WordWeights(best.values, query.mask, "query"),
             "document_answer": WordWeights(answers.sum(dim=1), document.mask, "document"),
+            **_gates("query", trace.query_cell, query.mask),
+            **_gates("document", trace.document_cell, document.mask),
         }
-        evidence |= _gates("query", trace.query_cell, query.mask)
-        evidence |= _gates("document", trace.document_cell, document.mask)
         if trace.hashed is not None:
             vectors = trace.document_vectors, trace.hashed.restored
             evidence["codes"] = Codes(trace.hashed.soft, document.mask, "document", *vectors)

@@ -31,8 +31,7 @@ class AdjacentEnergy(nn.Module):
         super().__init__()
         self.kind: SupportName = support
         self.pair = nn.Parameter(torch.empty(dim, dim))
-        self.first = nn.Parameter(torch.empty(dim))
-        self.second = nn.Parameter(torch.empty(dim))
+        self.first, self.second = (nn.Parameter(torch.empty(dim)) for _ in range(2))
         self.register_buffer("reference", torch.zeros(()))
         if scaled:
             self.register_buffer("spread", torch.ones(()))

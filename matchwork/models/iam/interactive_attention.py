@@ -42,7 +42,6 @@ class InteractiveAttention(nn.Module):
         self,
         dim: int,
         words: Tensor,
-        *,
         align: Alignment = "position",
         tied: bool = True,
         matrix: MatrixForm = "factorised",

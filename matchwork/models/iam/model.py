@@ -153,14 +153,8 @@ class IAM(MatchModel):
         self._frozen().requires_grad_(False)
         words = _vocabulary_vectors(encoder, width)
         self.tf_idf = TfIdf(len(words))
-        self.attention = InteractiveAttention(
-            states,
-            words,
-            align=config.q_align,
-            tied=config.tie_u,
-            matrix=config.matrix,
-            jump=config.jump,
-        )
+        readings = config.q_align, config.tie_u, config.matrix, config.jump
+        self.attention = InteractiveAttention(states, words, *readings)
         frozen = isinstance(encoder, WordEmbedding) and not encoder.config.trainable
         if config.tune_words and frozen:
             self.shift = nn.Parameter(torch.zeros(len(words), dim))

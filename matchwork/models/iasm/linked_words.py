@@ -7,7 +7,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from matchwork.errors import ConfigError, DataError, MissingExtraError
 from matchwork.text.tokenizer import WordTokenizer, WordTokenizerConfig
 
 _PARTS_OF_SPEECH = "nvar"
+_Row: TypeAlias = tuple[int | None, str, str, float]  # line, two words, weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class LinkedWords:
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str, float]]) -> "LinkedWords":
         """Make links from word pairs with weights; words must be in the tokenizer's form."""
-        return _collect(_Row(None, *pair) for pair in pairs)
+        return _collect((None, *pair) for pair in pairs)
 
     @classmethod
     def read(cls, path: str | Path, tokenizer: WordTokenizer) -> "LinkedWords":
@@ -71,13 +72,6 @@ def require_whole_words(config: WordTokenizerConfig, where: str = "") -> None:
         )
 
 
-class _Row(NamedTuple):
-    line: int | None
-    left: str
-    right: str
-    weight: float
-
-
 def _rows(path: str | Path, tokenizer: WordTokenizer) -> Iterator[_Row]:
     forms: dict[str, str] = {}
     for line, text in numbered_lines(path):
@@ -106,26 +100,25 @@ def _rows(path: str | Path, tokenizer: WordTokenizer) -> Iterator[_Row]:
                 f"the weight {number!r} is not a number; every line is a link (there is no "
                 "header), its third field a weight from 0 to 1"
             ) from error
-        yield _Row(line, forms[left], forms[right], weight)
+        yield line, forms[left], forms[right], weight
 
 
 def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWords:
     ids: dict[str, int] = {}
     links: dict[tuple[int, int], tuple[float, int | None]] = {}
-    for row in rows:
-        wrong = partial(DataError, path=path, line=row.line)
-        if not 0 <= row.weight <= 1:
+    for line, one, other, weight in rows:
+        wrong = partial(DataError, path=path, line=line)
+        if not 0 <= weight <= 1:
             raise wrong(
-                f"the weight of {row.left!r} and {row.right!r} is {row.weight}; "
-                "a weight lies between 0 and 1"
+                f"the weight of {one!r} and {other!r} is {weight}; a weight lies between 0 and 1"
             )
-        low, high = sorted(ids.setdefault(word, len(ids)) for word in (row.left, row.right))
-        weight, line = links.setdefault((low, high), (row.weight, row.line))
-        if weight != row.weight:
-            words, before = list(ids), f" in line {line}" if line else ""
+        low, high = sorted(ids.setdefault(word, len(ids)) for word in (one, other))
+        first_weight, first_line = links.setdefault((low, high), (weight, line))
+        if first_weight != weight:
+            words, before = list(ids), f" in line {first_line}" if first_line else ""
             raise wrong(
-                f"{words[low]!r} and {words[high]!r} are linked with weight {row.weight:g} here "
-                f"and {weight:g}{before}; keep one of the two"
+                f"{words[low]!r} and {words[high]!r} are linked with weight {weight:g} here "
+                f"and {first_weight:g}{before}; keep one of the two"
             )
     left, right = np.array(list(links), dtype=np.int64).reshape(-1, 2).T
     weights = np.array([weight for weight, _ in links.values()], dtype=np.float32)
