@@ -45,7 +45,7 @@ def score_padded(matcher: Matcher, pairs: list[TextPair]) -> Scores:
     everything = np.arange(len(pairs))
     query, document = queries.gather(everything), documents.gather(everything)
     num_batches = len(
-        batches_by_length(queries.lengths, documents.lengths, *matcher.batch_limits())
+        batches_by_length(queries.lengths, documents.lengths, *matcher.inference.batch_limits)
     )
     matcher.model.eval()
     parts = [

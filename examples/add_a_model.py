@@ -51,10 +51,7 @@ class NearestWord(MatchModel):
 def main() -> None:
     """Train it like any other model."""
     data = mw.toy()
-    tokenizer = mw.WordTokenizer.fit(data["train"].texts)
-    encoder = mw.WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50, trainable=True)
-    entry = mw.MODELS["nearest-word"]
-    matcher = mw.Matcher(tokenizer, entry.model(entry.config({"power": 2.0}), encoder))
+    matcher = mw.Matcher.build("nearest-word", data["train"].texts, power=2.0)
     mw.train(matcher, data, loss="hinge", negatives="own", num_negatives=1, max_epochs=5, seed=7)
     matcher.save("runs/nearest-word")
     for hit in mw.load("runs/nearest-word").rerank(

@@ -1,6 +1,6 @@
 """Why did this document match? The word pairs behind a score, as text, HTML and a picture."""
 
-from matchwork import MODELS, WordEmbedding, WordTokenizer, explain, toy, train
+from matchwork import explain, toy, train
 from matchwork.explain import save
 from matchwork.matcher import Matcher
 
@@ -8,10 +8,7 @@ from matchwork.matcher import Matcher
 def main() -> None:
     """Train IASM, take one pair apart."""
     data = toy()
-    tokenizer = WordTokenizer.fit(data["train"].texts)
-    encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50)
-    entry = MODELS["iasm-dynamic"]
-    matcher = Matcher(tokenizer, entry.model(entry.config({"num_layers": 3}), encoder))
+    matcher = Matcher.build("iasm-dynamic", data["train"].texts, trainable=False, num_layers=3)
     train(matcher, data, max_epochs=3, negatives="own", seed=7)
 
     why = explain(matcher, "who wrote hamlet", "shakespeare wrote the play hamlet around 1600")

@@ -4,7 +4,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from matchwork import BM25, MODELS, WordEmbedding, WordTokenizer, toy, train
+from matchwork import BM25, toy, train
 from matchwork.integrations.langchain import MatchworkRerank
 from matchwork.matcher import Matcher
 
@@ -29,10 +29,7 @@ class TwoStages(BaseRetriever):
 
 def main() -> None:
     """Train a matcher, build the retriever, ask it."""
-    tokenizer = WordTokenizer.fit(DATA["train"].texts)
-    encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50, trainable=True)
-    entry = MODELS["bag"]
-    matcher = Matcher(tokenizer, entry.model(entry.config({}), encoder))
+    matcher = Matcher.build("bag", DATA["train"].texts)
     train(matcher, DATA, max_epochs=5, seed=7)
     retriever = TwoStages(index=BM25.fit(TEXTS), rerank=MatchworkRerank(model=matcher, top_n=3))
     for document in retriever.invoke("author of the play hamlet"):

@@ -1,6 +1,6 @@
 """Two stages: BM25 finds documents, a matcher re-ranks them, both scores are fused."""
 
-from matchwork import BM25, MODELS, Pipeline, WordEmbedding, WordTokenizer, toy, train
+from matchwork import BM25, Pipeline, toy, train
 from matchwork.matcher import Matcher
 
 
@@ -8,10 +8,7 @@ def main() -> None:
     """Index everything, train a matcher, search."""
     data = toy()
     documents = {id: text for split in data.splits.values() for id, text in split.documents.items()}
-    tokenizer = WordTokenizer.fit(data["train"].texts)
-    encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50, trainable=True)
-    entry = MODELS["bag"]
-    matcher = Matcher(tokenizer, entry.model(entry.config({}), encoder))
+    matcher = Matcher.build("bag", data["train"].texts)
     train(matcher, data, max_epochs=5, seed=7)
 
     # Half and half here; with enough dev queries `evaluate.fusion.fit_weight` chooses.

@@ -8,10 +8,7 @@ MEASURES = ["AP", "RR"]
 def main() -> None:
     """Train, save, open again, measure."""
     data = mw.toy()
-    tokenizer = mw.WordTokenizer.fit(data["train"].texts)
-    encoder = mw.WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=50, trainable=True)
-    entry = mw.MODELS["knrm"]
-    matcher = mw.Matcher(tokenizer, entry.model(entry.config({"num_kernels": 6}), encoder))
+    matcher = mw.Matcher.build("knrm", data["train"].texts, num_kernels=6)
     result = mw.train(matcher, data, max_epochs=10, learning_rate=1e-2, batch_size=4, seed=7)
     print(f"best epoch {result.best_epoch}, RR on dev {result.best_value:.3f}")
     matcher.save("runs/knrm")

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from matchwork.data import toy as toy
     from matchwork.encode import WordEmbedding as WordEmbedding
     from matchwork.encode import WordVectors as WordVectors
+    from matchwork.evaluate import Evaluation as Evaluation
     from matchwork.evaluate import compare as compare
     from matchwork.evaluate import evaluate as evaluate
+    from matchwork.explain import Explanation as Explanation
     from matchwork.explain import explain as explain
     from matchwork.matcher import Matcher as Matcher
     from matchwork.matcher import load as load
@@ -39,6 +41,8 @@ _HOMES = {
     "BM25": "matchwork.rank",
     "Dataset": "matchwork.data",
     "Document": "matchwork.types",
+    "Evaluation": "matchwork.evaluate",
+    "Explanation": "matchwork.explain",
     "MODELS": "matchwork.models",
     "MatchModel": "matchwork.models",
     "Matcher": "matchwork.matcher",

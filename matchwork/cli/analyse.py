@@ -22,7 +22,6 @@ from matchwork.cli.options import (
 from matchwork.cli.options import columns as read_columns
 from matchwork.cli.scorers import open_matcher
 from matchwork.errors import DataError
-from matchwork.rank.candidate_bm25 import is_bm25
 
 if TYPE_CHECKING:
     from matchwork.data import Split
@@ -91,6 +90,7 @@ def analyse(
     with show.working("loading"):
         from matchwork.cli.progress import scoring
         from matchwork.evaluate.benchmark import Benchmark
+        from matchwork.rank.candidate_bm25 import is_bm25
         from matchwork.report.writers import writer_for
         from matchwork.studies.iasm.study import MEASURES, Parts, named
         from matchwork.studies.iasm.study import analyse as analyse_systems

@@ -1,4 +1,4 @@
-"""`matchwork data`: which data sets there are, what is in one, and whether it can be trusted."""
+"""`matchwork data`: list, show and check data sets."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -40,12 +40,12 @@ Splits = Annotated[
 
 @app.command("list", epilog=examples("matchwork data list", "matchwork data list --json"))
 def list_sets(data_root: DataRoot = None, json: Json = False) -> None:
-    """The catalogue: what each data set is, its licence, and whether it is on this machine."""
+    """List the catalogue: task, splits and licence of each data set, and whether it is here."""
     from matchwork.data import CATALOGUE
 
-    found = {name: _describe(CATALOGUE[name], data_root) for name in CATALOGUE}
+    entries = {name: _describe(CATALOGUE[name], data_root) for name in CATALOGUE}
     if json:
-        show.as_json([{"name": name, **entry} for name, entry in found.items()])
+        show.as_json([{"name": name, **entry} for name, entry in entries.items()])
         return
     rows = [
         [
@@ -54,17 +54,17 @@ def list_sets(data_root: DataRoot = None, json: Json = False) -> None:
             f"{entry['task']}\n{' '.join(entry['splits'])}",
             _two_lines(entry["title"], entry["licence"]),
         ]
-        for name, entry in found.items()
+        for name, entry in entries.items()
     ]
     show.table(["name", "here", "task, splits", "title, licence"], rows, max_width=_NARROW)
-    if not all(entry["present"] for entry in found.values()):
+    if not all(entry["present"] for entry in entries.values()):
         show.note("Nothing is downloaded: put missing sets under --data-root or MATCHWORK_DATA.")
 
 
 @app.command(
     "show",
     epilog=examples(
-        "matchwork data show wikiqa --split test --limit 3",
+        "matchwork data show wikiqa --split test --examples 3",
         "matchwork data show pairs.tsv --columns query=question,document=answer",
         "matchwork data show insuranceqa-v2 --option pool=full",
     ),
@@ -72,18 +72,20 @@ def list_sets(data_root: DataRoot = None, json: Json = False) -> None:
 def show_set(
     name: DataName,
     split: Splits = None,
-    limit: Annotated[int, typer.Option(min=0, help="Example pairs of each split.")] = 4,
+    num_examples: Annotated[
+        int, typer.Option("--examples", min=0, help="Number of example pairs of each split.")
+    ] = 4,
     data_root: DataRoot = None,
     option: DataOptions = None,
     columns: ColumnNames = None,
     json: Json = False,
 ) -> None:
-    """Counts of every split and a few of its pairs."""
+    """Show the counts of every split and a few of its pairs."""
     from matchwork.data import count
 
     dataset = _load(name, split, data_root, option, columns)
     counts = {each.name: asdict(count(each)) for each in dataset.splits.values()}
-    pairs = {each.name: list(_examples(each, limit)) for each in dataset.splits.values()}
+    pairs = {each.name: list(_examples(each, num_examples)) for each in dataset.splits.values()}
     if json:
         shown = {key: [pair._asdict() for pair in some] for key, some in pairs.items()}
         show.as_json({**_about(dataset), "counts": counts, "examples": shown})
@@ -117,14 +119,14 @@ def check_set(
     name: DataName,
     split: Splits = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Leave with 1 when there is an error.")
+        bool, typer.Option("--strict", help="Exit with 1 if there is an error.")
     ] = False,
     data_root: DataRoot = None,
     option: DataOptions = None,
     columns: ColumnNames = None,
     json: Json = False,
 ) -> None:
-    """Audit a data set before training on it: labels, duplicates, leaks, order, BM25."""
+    """Audit a data set before training: labels, duplicates, leaks, order of candidates, BM25."""
     from matchwork.audit import check
 
     dataset = _load(name, split, data_root, option, columns)
@@ -193,23 +195,23 @@ def _plain(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _examples(split: "Split", limit: int) -> Iterator["LabelledPair"]:
-    """Positives and negatives in turn."""
-    positives = islice((pair for pair in split.pairs() if pair.label > 0), limit)
-    negatives = islice((pair for pair in split.pairs() if pair.label <= 0), limit)
+def _examples(split: "Split", num_examples: int) -> Iterator["LabelledPair"]:
+    """Yield positive and negative pairs alternately."""
+    positives = islice((pair for pair in split.pairs() if pair.label > 0), num_examples)
+    negatives = islice((pair for pair in split.pairs() if pair.label <= 0), num_examples)
     mixed = chain.from_iterable(zip_longest(positives, negatives))
-    return islice((pair for pair in mixed if pair is not None), limit)
+    return islice((pair for pair in mixed if pair is not None), num_examples)
 
 
 def _print_report(report: "Report") -> None:
     show.table(report.columns(), report.rows(), title=report.dataset)
     shared = [row for row in report.overlap_rows() if any(cell != "0" for cell in row[1:])]
     if shared:
-        show.table(report.overlap_columns(), shared, title="texts that splits share")
+        show.table(report.overlap_columns(), shared, title="texts shared by splits")
     elif len(report.splits) > 1:
-        show.line("No query, pair or document is in two splits.")
+        show.line("Splits share no query, pair or document.")
     if not report.findings:
-        show.line("Nothing to complain about.", "green")
+        show.line("No findings.", "green")
     for finding in report.findings:
         _print_finding(finding)
 

@@ -1,7 +1,7 @@
-"""`matchwork demo`: the whole flow on built-in data."""
+"""`matchwork demo`: train, evaluate and explain on built-in data."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,9 +23,7 @@ def demo(
     ),
     lcs: Annotated[
         bool,
-        typer.Option(
-            "--lcs", help="Instead: Match-SRNN learns to count common subsequences, and shows how."
-        ),
+        typer.Option("--lcs", help="Instead: train Match-SRNN on the longest common subsequence."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -40,7 +38,7 @@ def demo(
     with Watcher(quiet=json) as watcher:
         result = run_demo(out, watcher)
     if json:
-        show.as_json(_to_json(result))
+        show.as_json(result.to_dict())
     else:
         _print(result)
 
@@ -76,30 +74,6 @@ def _print_lcs(result: "LCSDemo") -> None:
     show.line(
         f"  matchwork explain {result.matcher_folder} --query '{query}' --document '{document}'"
     )
-
-
-def _to_json(result: "DemoResult") -> dict[str, Any]:
-    return {
-        "dataset": result.dataset.name,
-        "versions": dict(result.dataset.versions),
-        "num_queries": result.evaluations["BM25"].num_queries,
-        "fusion_weight": result.weight,
-        "systems": {
-            name: {
-                "measures": found.values,
-                "interval": {measure: found.interval(measure) for measure in found.samples},
-                "p": {
-                    measure: comparison.p_value
-                    for measure, comparison in result.comparisons.get(name, {}).items()
-                },
-            }
-            for name, found in result.evaluations.items()
-        },
-        "seconds": result.seconds,
-        "matcher": str(result.matcher_folder),
-        "report": str(result.report),
-        "picture": str(result.picture),
-    }
 
 
 def _print(result: "DemoResult") -> None:

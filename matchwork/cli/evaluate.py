@@ -111,8 +111,8 @@ def evaluate(
         options=data_options(option),
     )
     scorer = None if is_bm25(matcher) else open_scorer(matcher, precision)
-    result = benchmark.run(scorer, weight=weight, stage=stage)
-    show.cuts(scorer)
+    with show.cuts():
+        result = benchmark.run(scorer, weight=weight, stage=stage)
     if run_out is not None:
         write_run(run_out, result.run, tag=result.system.replace(" ", ""))
     if report is not None:

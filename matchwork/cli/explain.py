@@ -122,14 +122,13 @@ def explain(
     if query is None or document is None:
         raise ConfigError("give --query and --document, or --faithfulness DATASET")
     opened = open_matcher(matcher)
-    with show.working("explaining"):
+    with show.cuts(), show.working("explaining"):
         from matchwork.explain import explain as explain_pair
         from matchwork.explain import save
 
         explanation = explain_pair(opened, query, document)
         for path in out or []:
             save(explanation, path)
-    show.cuts(opened)
     if json:
         show.as_json(explanation.to_dict())
         return

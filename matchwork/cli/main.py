@@ -27,18 +27,18 @@ from matchwork.cli.options import examples
 from matchwork.errors import MatchworkError
 
 DEBUG_VARIABLE = "MATCHWORK_DEBUG"
-INTERRUPTED = 130  # what a shell reports for Ctrl-C
+INTERRUPTED = 130  # exit code of a shell after Ctrl-C
 
 
 class Commands(TyperGroup):
     """Turns errors into one paragraph on stderr and an exit code: 2 usage, 1 failure."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """What a newcomer needs first comes first."""
+        """List commands by name, `demo` and `data` first."""
         return sorted(super().list_commands(ctx), key=lambda name: name not in ("demo", "data"))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except MatchworkError as error:
@@ -93,7 +93,7 @@ def common(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
     debug: Annotated[
@@ -107,12 +107,12 @@ def common(
 
 
 def run() -> None:
-    """What the installed program calls."""
+    """Run the program; the entry point of the installed script."""
     try:
         try:
             app(prog_name="matchwork")
         finally:
-            sys.stdout.flush()  # here, where a closed pipe can still be left quietly
+            sys.stdout.flush()  # here, where a closed pipe is still handled
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""`matchwork models`: which models there are and what can be set."""
+"""`matchwork models`: the registered models and their settings."""
 
 import sys
 from collections.abc import Mapping
@@ -22,17 +22,17 @@ def models(
     ] = None,
     json: Json = False,
 ) -> None:
-    """The registered models, their settings, those of their stages and training defaults."""
+    """List the models, or show the settings of one, with its stages and training defaults."""
     with show.working("loading"):
         from matchwork.models import MODELS
     if name is not None:
         _print_model(_describe(name, MODELS[name]), json)
         return
-    found = [_describe(each, MODELS[each]) for each in MODELS]
+    described = [_describe(each, MODELS[each]) for each in MODELS]
     if json:
-        show.as_json(found)
+        show.as_json(described)
         return
-    rows = [[each["name"], each["title"], _brief(each["settings"])] for each in found]
+    rows = [[each["name"], each["title"], _brief(each["settings"])] for each in described]
     show.table(["model", "what it is", "settings"], rows)
     show.note("All settings of one: matchwork models NAME")
 
@@ -52,7 +52,7 @@ def _describe(name: str, entry: "ModelEntry") -> dict[str, Any]:
 
 
 def _settings(config: type[Any], preset: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Setting -> what it may be and what it is."""
+    """Return setting -> its type and default."""
     hints = get_type_hints(config)
     return {
         field.name: {

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, and parsers of their values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,8 +28,8 @@ ColumnNames: TypeAlias = Annotated[
     typer.Option(
         "--columns",
         metavar="OURS=THEIRS,…",
-        help="What a pair file of your own calls its columns: query=question,document=answer. "
-        "Ours are query, document, label, query_id, document_id.",
+        help="Names of the columns in a pair file of your own: query=question,document=answer. "
+        "The columns are query, document, label, query_id, document_id.",
         show_default=False,
     ),
 ]
@@ -38,7 +38,7 @@ DataOptions: TypeAlias = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help="An option of the data set, such as pool=full; may be repeated.",
+        help="Option of the data set, such as pool=full; may be repeated.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,7 @@ Measures: TypeAlias = Annotated[
     typer.Option(
         "--measures",
         metavar="NAME,…",
-        help="Such as AP,RR@10,nDCG@10,P@1 or Accuracy,F1.",
+        help="Measures, such as AP,RR@10,nDCG@10,P@1 or Accuracy,F1.",
         show_default="those of the data set, or AP,RR",
     ),
 ]
@@ -55,21 +55,21 @@ Protocol: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        help="Which queries count: raw, has-positive or clean.",
+        help="Queries that count: raw, has-positive or clean.",
         show_default="that of the data set, or raw",
     ),
 ]
 Depth: TypeAlias = Annotated[
     int,
     typer.Option(
-        min=0, help="Without candidates: how many of BM25's best are ranked (0: everything)."
+        min=0, help="Without candidates: number of BM25's best documents to rank (0: all)."
     ),
 ]
 Precision: TypeAlias = Annotated[
     Literal["32", "bf16", "int8"],
     typer.Option(help="Score with fewer bits: int8 on a CPU, bf16 on a GPU."),
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result.")]
 Changes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,12 +85,12 @@ MATCHER_HELP = OPENED_HELP.removesuffix(".") + "; or [bold]bm25[/]."
 
 
 def listed(text: str | None) -> list[str] | None:
-    """The parts of `a,b,c`; None when nothing was given."""
+    """Return the parts of `a,b,c`; None for None."""
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def pairs(values: Sequence[str], flag: str) -> dict[str, str]:
-    """`key=value` words as a table."""
+    """Parse `key=value` words into a table; `flag` names the option in errors."""
     table: dict[str, str] = {}
     for value in values:
         key, equals, rest = value.partition("=")
@@ -101,7 +101,7 @@ def pairs(values: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def columns(text: str | None) -> "Columns | None":
-    """What `--columns` says."""
+    """Parse `--columns`."""
     if text is None:
         return None
     from matchwork.config import build
@@ -111,12 +111,12 @@ def columns(text: str | None) -> "Columns | None":
 
 
 def data_options(values: Sequence[str] | None) -> Mapping[str, str | bool]:
-    """What `--option` says; `true` and `false` are switches."""
+    """Parse `--option`; `true` and `false` become booleans."""
     switches = {"true": True, "false": False}
     given = pairs(values or [], "--option")
     return {key: switches.get(value.lower(), value) for key, value in given.items()}
 
 
 def examples(*lines: str) -> str:
-    """The end of a help page: commands to copy."""
+    """Return the end of a help page: commands to copy."""
     return "\n".join(["[bold]Examples[/]", *(f"  [cyan]{line}[/]" for line in lines)])

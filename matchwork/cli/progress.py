@@ -1,7 +1,7 @@
-"""Bars and counters on stderr while something long runs; kept apart for a quick start."""
+"""Bars and counters on stderr; imported late, so that short commands start quickly."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
 from rich.progress import (
@@ -19,11 +19,13 @@ from rich.text import Text
 from matchwork.cli import show
 
 Advance: TypeAlias = Callable[[int], None]
+Bar: TypeAlias = Callable[[int, int], None]
+"""Moves a bar: number done, and total."""
 
 
 @contextmanager
 def counting(unit: str) -> Iterator[Advance]:
-    """A counter with its speed while the block runs; advance it by a number."""
+    """Show a counter with its speed; the block receives a function that advances it."""
     count = TextColumn(f"{{task.completed:,.0f}} {unit}")
     with _progress(SpinnerColumn(), count, _Speed()) as progress:
         task = progress.add_task("", total=None)
@@ -31,16 +33,7 @@ def counting(unit: str) -> Iterator[Advance]:
 
 
 @contextmanager
-def scoring() -> Iterator[Callable[[int, int], None]]:
-    """A bar for work that reports how many pairs are done, and of how many."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("pairs"), TimeRemainingColumn())
-    with _progress(*columns) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-@contextmanager
-def stage(text: str) -> Iterator[Callable[[int, int], None]]:
+def stage(text: str) -> Iterator[Bar]:
     """Show a stage of the work; a bar of pairs if the callback is called."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Pairs())
     with _progress(*columns) as progress:
@@ -49,18 +42,26 @@ def stage(text: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def batches() -> Iterator[Callable[[int, int], None]]:
-    """A bar for the batches of an epoch; how many there are may not be known (0)."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("batches"), TimeRemainingColumn())
+def _bar(unit: str) -> Iterator[Bar]:
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
     with _progress(*columns) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total or None)
 
 
-def say_how_to_go_on(kind: type[BaseException] | None) -> None:
-    """After a training that was stopped by `kind`, if it was."""
-    if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
-        show.note("stopped; the same command with --resume continues")
+def scoring() -> AbstractContextManager[Bar]:
+    """Show a bar for scoring; the block receives a function of pairs done and their number."""
+    return _bar("pairs")
+
+
+def batches() -> AbstractContextManager[Bar]:
+    """Show a bar for the batches of an epoch, whose number may be unknown (0)."""
+    return _bar("batches")
+
+
+def seeds() -> AbstractContextManager[Bar]:
+    """Show a bar for the seeds of several experiments."""
+    return _bar("seeds")
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
@@ -70,7 +71,7 @@ def _progress(*columns: ProgressColumn) -> Progress:
 
 
 class _Speed(ProgressColumn):
-    """How many a second."""
+    """Items per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")

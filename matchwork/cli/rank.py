@@ -51,9 +51,8 @@ def rank(
     """Order documents by how well they match a query."""
     texts = _read(documents, columns)
     scorer = open_scorer(matcher, precision)
-    with show.working(f"ranking {len(texts):,} documents"):
+    with show.cuts(), show.working(f"ranking {len(texts):,} documents"):
         ranking = scorer.rerank(query, texts, top_k, threshold)
-    show.cuts(scorer)
     if json:
         show.as_json([_as_json(line) for line in ranking])
         return
@@ -81,7 +80,7 @@ def _as_json(line: "Ranked") -> dict[str, object]:
 
 
 def _read(source: str, column_names: str | None) -> "list[Document]":
-    """The documents with their ids; those without one are named by their line."""
+    """Read documents; those without an id are named by their line."""
     from matchwork.data.tables import FORMATS, numbered_lines
     from matchwork.types import Document
 

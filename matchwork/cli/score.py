@@ -1,4 +1,4 @@
-"""`matchwork score`: a pair file of any size in, the same pairs with their scores out."""
+"""`matchwork score`: add scores to a pair file of any size."""
 
 import time
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from matchwork.cli.options import OPENED_HELP, ColumnNames, Json, Precision, col
 from matchwork.cli.score_file import STDOUT, Row, open_table
 from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
+from matchwork.matcher.truncation import Truncation, recorded_truncation
 
 if TYPE_CHECKING:
     from matchwork.cli.progress import Advance
@@ -74,15 +75,19 @@ def score(
     results = _Results(opened, probability, class_)
     names = ["row", *copied, *results.names]
     began, num_rows = time.monotonic(), 0
-    with open_table(out, names) as write, counting("rows") as advance:
+    with (
+        recorded_truncation() as cut,
+        open_table(out, names) as write,
+        counting("rows") as advance,
+    ):
         for part in _scored(results, rows, copied, advance):
             write(part)
             num_rows += len(part)
-    _print_summary(opened, num_rows, time.monotonic() - began, out, json)
+    _print_summary(cut.total, num_rows, time.monotonic() - began, out, json)
 
 
 def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow"], list[str]]:
-    """The rows, and which columns they have."""
+    """Return the rows and the names of the columns that they have."""
     from matchwork.data import read_pairs
 
     rows = read_pairs(path, columns(column_names), require_label=False)
@@ -92,29 +97,31 @@ def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow
 
 
 class _Results:
-    """What is written of every pair beside what was read, column by column."""
+    """The columns that are added to each pair."""
 
     def __init__(self, matcher: "Matcher", probability: bool, class_: bool) -> None:
         self.matcher, self.probability, self.class_ = matcher, probability, class_
-        self.several = matcher.num_classes > 2
-        self.shown = range(matcher.num_classes) if self.several else [1]
-        titles = [f"probability_{label}" if self.several else "probability" for label in self.shown]
+        self.multiclass = matcher.num_classes > 2
+        self.shown = range(matcher.num_classes) if self.multiclass else [1]
+        titles = [
+            f"probability_{label}" if self.multiclass else "probability" for label in self.shown
+        ]
         self.names = ["score", *(titles if probability else []), *(["class"] if class_ else [])]
 
     def stream(
         self, texts: Iterator["TextPair"], advance: "Advance"
     ) -> Iterator[list[list[float | int]]]:
-        """Windows of columns."""
+        """Yield the new columns, a window of pairs at a time."""
         if len(self.names) == 1:
-            for scores in self.matcher.score_stream(texts, progress=advance):
+            for scores in self.matcher.score_stream(texts, advance=advance):
                 yield [scores.tolist()]
             return
-        for scores, classes in self.matcher.classify_stream(texts, progress=advance):
+        for scores, classes in self.matcher.classify_stream(texts, advance=advance):
             columns = [scores.tolist()]
             if self.probability:
                 columns += [classes[:, label].tolist() for label in self.shown]
             if self.class_:
-                chosen = classes.argmax(axis=1) if self.several else classes[:, 1] >= 0.5
+                chosen = classes.argmax(axis=1) if self.multiclass else classes[:, 1] >= 0.5
                 columns.append(chosen.astype(int).tolist())
             yield columns
 
@@ -125,7 +132,7 @@ def _scored(
     copied: list[str],
     advance: "Advance",
 ) -> Iterator[list[Row]]:
-    """Windows of output rows; only one window of texts is ever held."""
+    """Yield output rows window by window; one window of texts is in memory."""
     numbers, fields = count(1), attrgetter(*copied)
     window: list[PairRow] = []
 
@@ -134,16 +141,15 @@ def _scored(
             window.append(row)
             yield row.query, row.document
 
-    for found in results.stream(texts(), advance):
+    for added in results.stream(texts(), advance):
         yield [
             (next(numbers), *fields(row), *values)
-            for row, *values in zip(window, *found, strict=True)
+            for row, *values in zip(window, *added, strict=True)
         ]
         window.clear()
 
 
-def _print_summary(matcher: "Matcher", num_rows: int, seconds: float, out: str, json: bool) -> None:
-    cut = matcher.truncation
+def _print_summary(cut: Truncation, num_rows: int, seconds: float, out: str, json: bool) -> None:
     if json:
         show.as_json(
             {
@@ -158,6 +164,7 @@ def _print_summary(matcher: "Matcher", num_rows: int, seconds: float, out: str, 
         return
     said = show.note if out == STDOUT else show.line
     said(f"{num_rows:,} rows in {seconds:.1f} s ({num_rows / seconds:,.0f} a second)")
-    show.cuts(matcher, said)
+    if cut.texts:
+        said(str(cut))
     if out != STDOUT:
         said(f"scores   {out}")

@@ -27,11 +27,15 @@ def err() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def cuts(scorer: object, said: Callable[[str], None] | None = None) -> None:
-    """Say how much a scorer cut off texts that were too long for it, if any were."""
-    cut = getattr(scorer, "truncation", None)
-    if cut and cut.texts:
-        (said or note)(str(cut))
+@contextmanager
+def cuts() -> Iterator[None]:
+    """Say afterwards how much of texts that were too long was cut off inside the block."""
+    from matchwork.matcher.truncation import recorded_truncation
+
+    with recorded_truncation() as cut:
+        yield
+    if cut.total.texts:
+        note(str(cut.total))
 
 
 def as_json(value: object) -> None:

@@ -73,15 +73,15 @@ def sweep(
         _draw(draw, json)
         return
     with show.working("checking every combination"):
-        from matchwork.cli.watch_queue import QueueWatcher
+        from matchwork.cli.watch import Watcher
         from matchwork.experiment.results import SWEEPS
+        from matchwork.experiment.runner import run_sweep
         from matchwork.experiment.sweep import load_sweep
-        from matchwork.experiment.sweep_run import run_sweep
 
         assert file is not None
         plan = load_sweep(file, settings or [], data_root)
         wanted = plan.only(only or [])
-    with QueueWatcher("combinations", quiet or json) as watcher:
+    with Watcher(quiet or json, "combinations") as watcher:
         place, result = run_sweep(
             plan,
             out or Path("runs", SWEEPS, plan.name),

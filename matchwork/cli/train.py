@@ -112,10 +112,10 @@ def _train_several(
     plans: Sequence["Recipe"], out: Path, options: Mapping[str, Any], quiet: bool, json: bool
 ) -> None:
     """All of them as one queue of seeds; those that have no result are named at the end."""
-    from matchwork.cli.watch_queue import QueueWatcher
+    from matchwork.cli.watch import Watcher
     from matchwork.experiment import run_recipes
 
-    with QueueWatcher("recipes", quiet or json) as watcher:
+    with Watcher(quiet or json) as watcher:
         found, errors = run_recipes(plans, out, observer=watcher, **options)
     if json:
         show.as_json({"results": found, "failed": errors})

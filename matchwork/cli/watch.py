@@ -1,4 +1,4 @@
-"""Shows a training run while it happens; imported only by commands that train."""
+"""Progress of training in the terminal; imported only by commands that train."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -7,64 +7,112 @@ from types import TracebackType
 from typing import TypeAlias
 
 from matchwork.cli import show
-from matchwork.cli.progress import batches, say_how_to_go_on, scoring
-from matchwork.experiment import Observer
+from matchwork.cli.progress import Bar, batches, scoring, seeds
+from matchwork.experiment.observer import Observer
+from matchwork.experiment.outcome import SeedOutcome
 
-Bar: TypeAlias = Callable[[], AbstractContextManager[Callable[[int, int], None]]]
-_OWN_FORM = ("epoch", "best", "seconds")
+OpenBar: TypeAlias = Callable[[], AbstractContextManager[Bar]]
+_SHOWN_APART = ("epoch", "best", "seconds")
 
 
 class Watcher(Observer):
-    """Parts of the work and epochs as lines on stderr, under them a bar; use it as a context."""
+    """Shows progress on stderr; use it as a context.
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
+    One experiment has a line for each part of the work and for each epoch. Several have a line for
+    each seed, above a bar for all seeds.
+
+    Args:
+        quiet: Whether to show nothing.
+        unit: What several experiments are called ("combinations").
+    """
+
+    def __init__(self, quiet: bool = False, unit: str = "recipes") -> None:
+        self.quiet, self.unit = quiet, unit
         self.bar = not quiet and show.err().is_terminal
-        self._bar = ExitStack()
-        self._update: Callable[[int, int], None] | None = None
+        self._several, self._done, self._total = False, 0, 0
+        self._stack = ExitStack()
+        self._update: Bar | None = None
+
+    def begin(self, num_experiments: int, num_seeds: int, num_done: int) -> None:
+        """Choose between the two forms; say how much there is to do."""
+        self._several, self._total = num_experiments > 1, num_seeds
+        if not self._several:
+            return
+        self.bar = False
+        self._say(f"{num_seeds} seeds to train")
+        if num_done:
+            self._say(f"{num_done} {self.unit} have a result already")
+        self._move(seeds, 0, num_seeds)
 
     def stage(self, text: str) -> None:
         """Name the new part of the work."""
-        self._stop()
-        if not self.quiet:
-            show.note(f"› {text}", style="bold")
+        if not self._several:
+            self._stop()
+            self._say(f"› {text}", style="bold")
 
     def epoch(self, seed: int, record: Mapping[str, float]) -> None:
-        """The numbers of an epoch on one line."""
-        self._say_epoch(f"seed {seed}", record)
+        """Print the numbers of an epoch on one line."""
+        self._print_epoch(f"seed {seed}", record)
 
     def stage_epoch(self, seed: int, name: str, record: Mapping[str, float]) -> None:
-        """The same of a stage."""
-        self._say_epoch(f"seed {seed}  {name}", record)
+        """Print the numbers of an epoch of a stage on one line."""
+        self._print_epoch(f"seed {seed}  {name}", record)
 
-    def _say_epoch(self, whose: str, record: Mapping[str, float]) -> None:
-        if not self.quiet:
-            numbers = "  ".join(
-                f"{name} {value:.4f}" for name, value in record.items() if name not in _OWN_FORM
-            )
-            best = "  ← best so far" if record.get("best") else ""
-            # Through sys.stderr, which Lightning's bar redirects to the lines above itself.
-            sys.stderr.write(
-                f"  {whose}  epoch {record['epoch']:g}  {numbers}  "
-                f"{record.get('seconds', 0.0):.1f} s{best}\n"
-            )
+    def _print_epoch(self, title: str, record: Mapping[str, float]) -> None:
+        if self.quiet or self._several:
+            return
+        numbers = "  ".join(
+            f"{name} {value:.4f}" for name, value in record.items() if name not in _SHOWN_APART
+        )
+        best = "  ← best so far" if record.get("best") else ""
+        # Through sys.stderr, which Lightning's bar redirects to the lines above itself.
+        sys.stderr.write(
+            f"  {title}  epoch {record['epoch']:g}  {numbers}  "
+            f"{record.get('seconds', 0.0):.1f} s{best}\n"
+        )
 
     def batch(self, done: int, total: int) -> None:
-        """Move the bar of a stage, which stands until the next part of the work."""
-        self._move(batches, done, total)
+        """Move the bar of a stage, which stays until the next part of the work."""
+        if not self._several:
+            self._move(batches, done, total)
 
     def progress(self, done: int, total: int) -> None:
-        """Move the bar, which stands only while something is being scored."""
-        self._move(scoring, done, total)
-        if done >= total:
-            self._stop()
+        """Move the bar of scoring, which goes when it is full."""
+        if not self._several:
+            self._move(scoring, done, total)
+            if done >= total:
+                self._stop()
 
-    def _move(self, bar: Bar, done: int, total: int) -> None:
+    def seed(self, label: str, outcome: SeedOutcome) -> None:
+        """Print the outcome of a seed on one line."""
+        if self._several:
+            self._done += 1
+            self._move(seeds, self._done, self._total)
+            dev = "" if outcome.dev is None else f"  dev {outcome.dev:.4f}"
+            self._say(
+                f"{label}  seed {outcome.seed}  best epoch {outcome.best_epoch}{dev}  "
+                f"{outcome.seconds:.0f} s"
+            )
+
+    def failed(self, label: str, message: str) -> None:
+        """Print an error at once where other experiments go on."""
+        if self._several:
+            self._say(f"failed: {label}: {message}", style="")
+
+    def _say(self, text: str, style: str = "") -> None:
+        if not self.quiet:
+            show.note(text, style=style)
+
+    def _move(self, bar: OpenBar, done: int, total: int) -> None:
         if self.quiet:
             return
         if self._update is None:
-            self._update = self._bar.enter_context(bar())
+            self._update = self._stack.enter_context(bar())
         self._update(done, total)
+
+    def _stop(self) -> None:
+        self._stack.close()
+        self._update = None
 
     def __enter__(self) -> "Watcher":
         return self
@@ -76,8 +124,5 @@ class Watcher(Observer):
         traceback: TracebackType | None,
     ) -> None:
         self._stop()
-        say_how_to_go_on(kind)
-
-    def _stop(self) -> None:
-        self._bar.close()
-        self._update = None
+        if kind in (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+            show.note("stopped; the same command with --resume continues")

@@ -1,4 +1,4 @@
-"""The matcher of the demo: K-NRM over stemmed words and bigrams, on vectors of its own making.
+"""The matcher of the demo: K-NRM over stemmed words and bigrams, with vectors it learns itself.
 
 Settings were chosen on the dev queries. All texts come from the documents, which a search
 engine has anyway, and from the training queries; test queries are never read here.
@@ -29,7 +29,7 @@ TRAINING = TrainConfig(
 
 
 def untrained_matcher(train: Split, seed: int) -> Matcher:
-    """Tokenizer and vectors learnt from the texts; the model still random."""
+    """Return a matcher with tokenizer and vectors learnt from the texts, and a random model."""
     texts = [*train.documents.values(), *train.queries.values()]
     words = WordTokenizer.fit(texts, config=WordTokenizerConfig(stem="english"))
     tokenizer = WordTokenizer.fit(
@@ -53,7 +53,7 @@ def untrained_matcher(train: Split, seed: int) -> Matcher:
 
 
 def _vectors(words: WordTokenizer, tokenizer: WordTokenizer, texts: list[str]) -> Tensor:
-    """Unit vectors: learnt for words, by hash for bigrams, which thus match only exactly."""
+    """Return unit vectors: learnt for words, random for bigrams, which so match only exactly."""
     table = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=DIM).table
     table = torch.nn.functional.normalize(table)
     learnt = torch.from_numpy(learn_vectors(words.encode(texts), words.vocab_size, dim=DIM))

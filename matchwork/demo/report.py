@@ -1,4 +1,4 @@
-"""The page that the demo leaves behind."""
+"""The report page of the demo."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def write_demo_report(result: "DemoResult") -> None:
-    """What was measured, three rankings and one explanation, on one offline page."""
+    """Write measurements, three rankings and one explanation as a page."""
     write_report(result.report, "Matchwork demo", [*_numbers(result), *_rankings(result)])
 
 
@@ -21,7 +21,8 @@ def _numbers(result: "DemoResult") -> list[Section]:
     fused = list(result.evaluations)[-1]
     comparison = result.comparisons[fused]["RR"]
     bars = [
-        Bar(name, found["RR"], *found.interval("RR")) for name, found in result.evaluations.items()
+        Bar(name, evaluation["RR"], *evaluation.interval("RR"))
+        for name, evaluation in result.evaluations.items()
     ]
     versions = ", ".join(f"{k} {v}" for k, v in result.dataset.versions.items())
     return [
@@ -48,19 +49,19 @@ def _numbers(result: "DemoResult") -> list[Section]:
 
 
 def result_table(result: "DemoResult") -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the one table: values, interval and p-value per system."""
+    """Return header and rows of the table: values, interval and p-value per system."""
     first, *others = result.evaluations["BM25"].samples
     header = ["ranking", f"{first} (95 % interval)", *others, "change", "p"]
     rows = []
-    for name, found in result.evaluations.items():
-        low, high = found.interval(first)
-        values = [f"{found[measure]:.4f}" for measure in others]
+    for name, evaluation in result.evaluations.items():
+        low, high = evaluation.interval(first)
+        values = [f"{evaluation[measure]:.4f}" for measure in others]
         change = ["–", "–"]
         if name in result.comparisons:
             comparison = result.comparisons[name][first]
             change = [signed(comparison.difference), p_value(comparison.p_value)]
         interval = f"({low:.3f}–{high:.3f})".replace("0.", ".")
-        rows.append([name, f"{found[first]:.4f} {interval}", *values, *change])
+        rows.append([name, f"{evaluation[first]:.4f} {interval}", *values, *change])
     return header, rows
 
 

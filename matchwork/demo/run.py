@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from matchwork.data import Dataset, Split, load
 from matchwork.demo.matcher import TRAINING, untrained_matcher
@@ -69,6 +70,32 @@ class DemoResult:
     def picture(self) -> Path:
         """Picture of the explained pair."""
         return self.out / "matching.png"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the measurements as plain values."""
+        return {
+            "dataset": self.dataset.name,
+            "versions": dict(self.dataset.versions),
+            "num_queries": self.evaluations["BM25"].num_queries,
+            "fusion_weight": self.weight,
+            "systems": {
+                name: {
+                    "measures": evaluation.values,
+                    "interval": {
+                        measure: evaluation.interval(measure) for measure in evaluation.samples
+                    },
+                    "p": {
+                        measure: comparison.p_value
+                        for measure, comparison in self.comparisons.get(name, {}).items()
+                    },
+                }
+                for name, evaluation in self.evaluations.items()
+            },
+            "seconds": self.seconds,
+            "matcher": str(self.matcher_folder),
+            "report": str(self.report),
+            "picture": str(self.picture),
+        }
 
 
 def run_demo(out: str | Path = "matchwork-demo", observer: Observer | None = None) -> DemoResult:

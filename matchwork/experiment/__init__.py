@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from matchwork.experiment.results import load_results as load_results
     from matchwork.experiment.results import results_table as results_table
     from matchwork.experiment.results import write_results_page as write_results_page
-    from matchwork.experiment.run import run_recipe as run_recipe
-    from matchwork.experiment.several import run_recipes as run_recipes
+    from matchwork.experiment.runner import run_recipe as run_recipe
+    from matchwork.experiment.runner import run_recipes as run_recipes
+    from matchwork.experiment.runner import run_sweep as run_sweep
     from matchwork.experiment.sweep import Sweep as Sweep
     from matchwork.experiment.sweep import load_sweep as load_sweep
     from matchwork.experiment.sweep.charts import draw_sweep as draw_sweep
-    from matchwork.experiment.sweep_run import run_sweep as run_sweep
 
 _HOMES = {
     "Observer": "matchwork.experiment.observer",
@@ -27,9 +27,9 @@ _HOMES = {
     "load_results": "matchwork.experiment.results",
     "load_sweep": "matchwork.experiment.sweep",
     "results_table": "matchwork.experiment.results",
-    "run_recipe": "matchwork.experiment.run",
-    "run_recipes": "matchwork.experiment.several",
-    "run_sweep": "matchwork.experiment.sweep_run",
+    "run_recipe": "matchwork.experiment.runner",
+    "run_recipes": "matchwork.experiment.runner",
+    "run_sweep": "matchwork.experiment.runner",
     "write_results_page": "matchwork.experiment.results",
 }
 __all__ = list(_HOMES)

@@ -1,23 +1,98 @@
-"""One way to test a matcher: dev to choose on, test to report, and the baselines on both.
+"""A condition to test under: dev to choose on, test to report, and the baselines on both.
 
 A recipe trains once and may test under several: another pool, depth, protocol or split.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from matchwork.data import Dataset, Split
 from matchwork.data.partition import share_of
 from matchwork.errors import ConfigError
 from matchwork.evaluate import Baseline, MeasuredSplit, fit_baseline
-from matchwork.experiment.recipe.data import MAIN, ConditionSection
+from matchwork.experiment.recipe.data import MAIN, ConditionSection, DataSection
 from matchwork.rank.rm3 import RM3, rm3_run
 
 
+@dataclass(frozen=True)
+class Condition:
+    """Dev and test of a condition, and the baselines on them.
+
+    Args:
+        name: Name of the condition.
+        section: Its settings.
+        dataset: The data set with its options.
+        dev: The split to choose on.
+        test: The split to report.
+        baselines: BM25, then those that the recipe asks for, then runs of the data set.
+    """
+
+    name: str
+    section: ConditionSection
+    dataset: Dataset
+    dev: MeasuredSplit
+    test: MeasuredSplit
+    baselines: Mapping[str, Baseline]
+
+    @property
+    def run_file(self) -> str:
+        """Name of the file of the test run."""
+        return "test.run" if self.name == MAIN else f"test.{self.name}.run"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe the candidates; `depth` is None where the data set has its own."""
+        return {
+            "split": self.section.data.test,
+            "options": dict(self.dataset.options),
+            "depth": None if self.test.split.candidates is not None else self.section.data.depth,
+        }
+
+
+def make_condition(
+    name: str,
+    section: ConditionSection,
+    dataset: Dataset,
+    dev_measure: str,
+    num_classes: int = 2,
+) -> Condition:
+    """Choose dev and test as the settings say, and rank the baselines on both.
+
+    Args:
+        name: Name of the condition.
+        section: Its settings.
+        dataset: The data set with its options.
+        dev_measure: The measure that chooses the epoch.
+        num_classes: Number of classes that the model tells apart.
+    """
+    data = section.data
+
+    def measured(split: Split, measures: Sequence[str], depth: int) -> MeasuredSplit:
+        protocol = data.protocol or dataset.protocol
+        return MeasuredSplit(split, protocol, measures, dataset.task, depth or None, num_classes)
+
+    dev_depth = data.depth if data.dev_depth is None else data.dev_depth
+    dev = _share(dataset, data.dev, "dev_fraction", data.dev_fraction)
+    test = _share(dataset, data.test, "test_fraction", data.test_fraction)
+    on_dev = measured(dev, (dev_measure,), dev_depth)
+    on_test = measured(test, data.measures or dataset.measures, data.depth)
+    return Condition(name, section, dataset, on_dev, on_test, _baselines(data, on_dev, on_test))
+
+
+def _baselines(data: DataSection, dev: MeasuredSplit, test: MeasuredSplit) -> dict[str, Baseline]:
+    bm25 = dev.bm25_run(), test.bm25_run()
+    runs = {"BM25": bm25}
+    if RM3.name in data.baselines:
+        runs[RM3.name] = rm3_run(dev.split, bm25[0]), rm3_run(test.split, bm25[1])
+    for name, run in test.split.runs.items():
+        runs[name] = dev.split.runs[name], run
+    return {
+        name: fit_baseline(dev, on_dev, test, on_test) for name, (on_dev, on_test) in runs.items()
+    }
+
+
 def _share(dataset: Dataset, name: str, key: str, share: float) -> Split:
-    """So much of a split as its settings ask for."""
+    """Return the share of a split that the settings ask for."""
     whole = dataset[name]
     if share == 1:
         return whole
@@ -27,77 +102,3 @@ def _share(dataset: Dataset, name: str, key: str, share: float) -> Split:
             f"{key} = {share} leaves none of the {len(whole.queries)} queries of {name!r}; raise it"
         )
     return part
-
-
-@dataclass(frozen=True)
-class Condition:
-    """Dev and test, measured alike."""
-
-    name: str
-    section: ConditionSection
-    dataset: Dataset
-    dev: MeasuredSplit
-    test: MeasuredSplit
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        section: ConditionSection,
-        dataset: Dataset,
-        dev_measure: str,
-        num_classes: int = 2,
-    ) -> "Condition":
-        """What the settings say, on the data they chose."""
-        data = section.data
-
-        def measured(split: Split, measures: Sequence[str], depth: int) -> MeasuredSplit:
-            protocol = data.protocol or dataset.protocol
-            return MeasuredSplit(
-                split, protocol, measures, dataset.task, depth or None, num_classes
-            )
-
-        dev = _share(dataset, data.dev, "dev_fraction", data.dev_fraction)
-        test = _share(dataset, data.test, "test_fraction", data.test_fraction)
-        dev_depth = data.depth if data.dev_depth is None else data.dev_depth
-        return cls(
-            name,
-            section,
-            dataset,
-            measured(dev, (dev_measure,), dev_depth),
-            measured(test, data.measures or dataset.measures, data.depth),
-        )
-
-    def with_section(self, section: ConditionSection) -> "Condition":
-        """The same test under other published numbers; baselines are not ranked again."""
-        other = replace(self, section=section)
-        if "baselines" in vars(self):
-            vars(other)["baselines"] = self.baselines
-        return other
-
-    @property
-    def run_file(self) -> str:
-        """What the file of the test run is called."""
-        return "test.run" if self.name == MAIN else f"test.{self.name}.run"
-
-    @cached_property
-    def baselines(self) -> dict[str, Baseline]:
-        """BM25 first, then what the recipe asks for, then the runs the data set comes with."""
-        dev, test = self.dev.bm25_run(), self.test.bm25_run()
-        runs = {"BM25": (dev, test)}
-        if RM3.name in self.section.data.baselines:
-            runs[RM3.name] = rm3_run(self.dev.split, dev), rm3_run(self.test.split, test)
-        for name, run in self.test.split.runs.items():
-            runs[name] = self.dev.split.runs[name], run
-        return {
-            name: fit_baseline(self.dev, dev_run, self.test, test_run)
-            for name, (dev_run, test_run) in runs.items()
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is ranked: `depth` is None where the data set names the candidates itself."""
-        return {
-            "split": self.section.data.test,
-            "options": dict(self.dataset.options),
-            "depth": None if self.test.split.candidates is not None else self.section.data.depth,
-        }

@@ -1,9 +1,8 @@
-"""From a recipe to data, tokenizer and an untrained matcher; done once for all seeds."""
+"""From a recipe to data, tokenizer and encoder, once for all of its seeds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from json import dumps
 
 import torch
@@ -14,11 +13,12 @@ from matchwork.data.classes import check_classes
 from matchwork.data.partition import share_of
 from matchwork.encode import Encoder
 from matchwork.evaluate import REGRESSION, class_measures, task_of
-from matchwork.experiment.condition import Condition
+from matchwork.experiment.condition import Condition, make_condition
 from matchwork.experiment.encoders import make_encoder
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.recipe.data import MAIN, DataSection, check_measures
-from matchwork.matcher.matcher import Matcher, length_limits
+from matchwork.matcher.matcher import Matcher
+from matchwork.matcher.parts import length_limits
 from matchwork.models import MODELS
 from matchwork.models.iasm.linked_words import LinkedWords, require_wordnet
 from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks
@@ -28,13 +28,25 @@ from matchwork.train.samples import TrainingSet
 
 @dataclass(frozen=True)
 class Prepared:
-    """What all seeds of a recipe share."""
+    """The data, tokenizer and encoder that all seeds of a recipe share.
+
+    Args:
+        recipe: The recipe.
+        conditions: Every condition to test under, with its baselines.
+        tokenizer: The tokenizer.
+        encoder: The untrained encoder.
+        links: Links between words, where the recipe has some.
+        samples: The training split, tokenised.
+        dev_samples: The dev split, tokenised, where its loss is computed.
+    """
 
     recipe: Recipe
     conditions: Mapping[str, Condition]
     tokenizer: Tokenizer
     encoder: Encoder
-    links: LinkedWords | None = None
+    links: LinkedWords | None
+    samples: TrainingSet
+    dev_samples: TrainingSet | None
 
     @property
     def main(self) -> Condition:
@@ -43,27 +55,16 @@ class Prepared:
 
     @property
     def dataset(self) -> Dataset:
-        """The data as `[data]` wants it."""
+        """The data set of `[data]`."""
         return self.main.dataset
 
     @property
     def train(self) -> Split:
-        """The split to learn from."""
+        """The split to train on."""
         return self.dataset[self.recipe.data.train]
 
-    @cached_property
-    def samples(self) -> TrainingSet:
-        """The training split, tokenised."""
-        return self._tokenised(self.train)
-
-    @cached_property
-    def dev_samples(self) -> TrainingSet | None:
-        """The dev split likewise, where its loss is asked for."""
-        asked = self.recipe.train.dev_loss_every or self.recipe.stages
-        return self._tokenised(self.main.dev.split) if asked else None
-
     def matcher(self, seed: int) -> Matcher:
-        """An untrained matcher; equal seeds give equal weights."""
+        """Build an untrained matcher; equal seeds give equal weights."""
         recipe = self.recipe
         torch.manual_seed(seed)
         entry = MODELS[recipe.model_name]
@@ -80,90 +81,107 @@ class Prepared:
             max_document_length=recipe.text.max_document_length or None,
         )
 
-    def rank_baselines(self) -> None:
-        """Do now what the first measurement would do."""
-        for condition in self.conditions.values():
-            condition.baselines  # noqa: B018
-
-    def complete(self) -> None:
-        """Do now what else the first seed would do: processes can then share it."""
-        self.recipe.train.make_sampler(self.samples)  # searches for hard negatives
-        self.dev_samples  # noqa: B018
-
-    @property
-    def _limits(self) -> tuple[int | None, int | None]:
-        """The most tokens of a query and of a document."""
-        text = self.recipe.text
-        return length_limits(self.recipe.model, text.max_query_length, text.max_document_length)
-
-    def _tokenised(self, split: Split) -> TrainingSet:
-        return TrainingSet.from_split(split, self.tokenizer, *self._limits)
+    def mine_negatives(self) -> None:
+        """Search for hard negatives, which `samples` keeps; processes then need not."""
+        self.recipe.train.make_sampler(self.samples)
 
 
-def prepare(recipe: Recipe, data_root: str | None = None, like: Prepared | None = None) -> Prepared:
-    """Read the data, fit the tokenizer on the training texts, fetch or learn the vectors.
+def prepare(
+    recipe: Recipe,
+    data_root: str | None = None,
+    like: Prepared | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> Prepared:
+    """Read the data, rank baselines, fit the tokenizer, load or learn vectors, tokenise.
 
-    What `like` has already read for the same settings is taken from there.
+    Args:
+        recipe: The recipe.
+        data_root: Folder that holds the catalogued data sets.
+        like: An earlier recipe; what it has in common with this one is not made again.
+        report: Receives the name of each part of the work.
     """
     if recipe.links and recipe.links.source == "wordnet":
         require_wordnet()  # now, not after minutes of reading
+    conditions = _conditions(recipe, data_root, like, report)
+    if like is not None and not shares_data(like, recipe):
+        like = None
+    report("tokenising")
+    if like is not None and _text_settings(like.recipe) == _text_settings(recipe):
+        tokenizer, encoder, links = like.tokenizer, like.encoder, like.links
+        known = like if _limits(like.recipe) == _limits(recipe) else None
+    else:
+        datasets = {name: condition.dataset for name, condition in conditions.items()}
+        tokenizer, encoder = make_encoder(recipe, datasets, data_root)
+        links, known = recipe.links.words(tokenizer, data_root) if recipe.links else None, None
+    train = conditions[MAIN].dataset[recipe.data.train]
+    samples = known.samples if known else _tokenised(recipe, tokenizer, train)
+    dev_samples = None
+    if recipe.train.dev_loss_every or recipe.stages:
+        dev_samples = known.dev_samples if known else None
+        dev_samples = dev_samples or _tokenised(recipe, tokenizer, conditions[MAIN].dev.split)
+    return Prepared(recipe, conditions, tokenizer, encoder, links, samples, dev_samples)
+
+
+def _conditions(
+    recipe: Recipe, data_root: str | None, like: Prepared | None, report: Callable[[str], None]
+) -> dict[str, Condition]:
+    """Make every condition, or take those of `like` with the numbers published for this recipe."""
     if like is not None and shares_data(like, recipe):
         conditions = {
-            name: like.conditions[name].with_section(section)
+            name: replace(like.conditions[name], section=section)
             for name, section in recipe.conditions.items()
         }
-    else:
-        conditions, like = _conditions(recipe, data_root), None
-    dataset = conditions[MAIN].dataset
+        _check_task(recipe, {name: one.dataset for name, one in conditions.items()})
+        return conditions
+    report(f"reading {recipe.data.name}")
+    datasets = _load(recipe, data_root)
+    _check_task(recipe, datasets)
+    report("ranking with BM25")
+    measure, classes = recipe.train.dev_measure, recipe.model.num_classes
+    return {
+        name: make_condition(name, section, datasets[name], measure, classes)
+        for name, section in recipe.conditions.items()
+    }
+
+
+def _check_task(recipe: Recipe, datasets: Mapping[str, Dataset]) -> None:
+    """Check measures and classes against the data, whose task may be known only now."""
+    task = datasets[MAIN].task
     where = f"recipe {recipe.name}"
-    check_measures(recipe.conditions, recipe.train.dev_measure, dataset.task, where)
-    for split in (split for one in conditions.values() for split in one.dataset.splits.values()):
-        check_classes(split, dataset.task, recipe.model.num_classes, recipe.model_name)
-    if like is not None and _text_settings(like.recipe) == _text_settings(recipe):
-        return _reread(like, recipe, conditions)
-    datasets = {name: condition.dataset for name, condition in conditions.items()}
-    tokenizer, encoder = make_encoder(recipe, datasets, data_root)
-    links = recipe.links.words(tokenizer, data_root) if recipe.links else None
-    return Prepared(recipe, conditions, tokenizer, encoder, links)
+    check_measures(recipe.conditions, recipe.train.dev_measure, task, where)
+    for split in (split for dataset in datasets.values() for split in dataset.splits.values()):
+        check_classes(split, task, recipe.model.num_classes, recipe.model_name)
+
+
+def _limits(recipe: Recipe) -> tuple[int | None, int | None]:
+    """Return the most tokens of a query and of a document."""
+    text = recipe.text
+    return length_limits(recipe.model, text.max_query_length, text.max_document_length)
+
+
+def _tokenised(recipe: Recipe, tokenizer: Tokenizer, split: Split) -> TrainingSet:
+    return TrainingSet.from_split(split, tokenizer, *_limits(recipe))
 
 
 def shares_data(like: Prepared, recipe: Recipe) -> bool:
-    """Whether the recipe is trained and tested on what `like` has read."""
+    """Whether a recipe trains and tests on the same data as `like`, measured in the same way."""
     return _data_settings(like.recipe) == _data_settings(recipe)
 
 
 def _data_settings(recipe: Recipe) -> str:
-    """All that decides what is read and how it is measured."""
+    """Return the settings that decide which data is read and how it is measured."""
     sections = {name: to_table(one.data) for name, one in recipe.conditions.items()}
     return dumps([sections, recipe.train.dev_measure, recipe.model.num_classes])
 
 
 def _text_settings(recipe: Recipe) -> str:
-    """All that decides, for the same data, how words become vectors."""
+    """Return the settings that decide, for the same data, how texts become vectors."""
     settings = recipe.to_dict()
     return dumps([settings.get(key) for key in ("text", "vectors", "links")])
 
 
-def _reread(like: Prepared, recipe: Recipe, conditions: Mapping[str, Condition]) -> Prepared:
-    """Another recipe on the same words; texts are cut into tokens anew if at another length."""
-    prepared = replace(like, recipe=recipe, conditions=conditions)
-    if "samples" in vars(like) and prepared._limits == like._limits:
-        vars(prepared)["samples"] = like.samples
-    return prepared
-
-
-def _conditions(recipe: Recipe, data_root: str | None) -> dict[str, Condition]:
-    datasets = _load(recipe, data_root)
-    return {
-        name: Condition.of(
-            name, section, datasets[name], recipe.train.dev_measure, recipe.model.num_classes
-        )
-        for name, section in recipe.conditions.items()
-    }
-
-
 def _load(recipe: Recipe, data_root: str | None) -> dict[str, Dataset]:
-    """The data set as each condition wants it; those of equal options share one."""
+    """Load the data set of each condition; conditions with equal options share one."""
     sharing: dict[str, list[str]] = {}
     for name, section in recipe.conditions.items():
         sharing.setdefault(dumps(section.data.options, sort_keys=True), []).append(name)
@@ -182,13 +200,13 @@ def _load(recipe: Recipe, data_root: str | None) -> dict[str, Dataset]:
         )
         dataset = _with_task(dataset, recipe)
         if MAIN in names:
-            dataset = _learn_from(dataset, recipe.data)
+            dataset = _take_fraction(dataset, recipe.data)
         datasets |= dict.fromkeys(names, dataset)
     return datasets
 
 
 def _with_task(dataset: Dataset, recipe: Recipe) -> Dataset:
-    """Nobody has said what data of one's own is for: the measure that chooses epochs does."""
+    """Set the task of a user's own data, which follows from the measure that chooses epochs."""
     task = task_of(recipe.train.dev_measure)
     if recipe.data.name in CATALOGUE or dataset.task != "ranking" or task == "ranking":
         return dataset
@@ -196,8 +214,8 @@ def _with_task(dataset: Dataset, recipe: Recipe) -> Dataset:
     return replace(dataset, task=task, measures=classes if task == "classification" else REGRESSION)
 
 
-def _learn_from(dataset: Dataset, data: DataSection) -> Dataset:
-    """The data set with `fraction` of its training split: the rest is not even tokenised."""
+def _take_fraction(dataset: Dataset, data: DataSection) -> Dataset:
+    """Return the data set with the `fraction` of its training split; the rest is dropped."""
     if data.fraction == 1:
         return dataset
     part = share_of(dataset[data.train], data.fraction, dataset.task)

@@ -1,4 +1,4 @@
-"""One seed of a recipe: train it, measure it, keep what it gave."""
+"""A seed of a recipe: train it, measure it, store its outcome."""
 
 import time
 from collections.abc import Mapping
@@ -22,13 +22,22 @@ from matchwork.train.stages.files import stage_cache
 from matchwork.train.state import drop_checkpoint
 from matchwork.types import Run
 
-OUTCOME = "outcome.json"  # written last: where it lies, the seed is finished
+OUTCOME = "outcome.json"
+"""The file of an outcome; written last, so where it exists the seed is finished."""
 
 
 def train_seed(
     prepared: Prepared, seed: int, folder: Path, resume: bool, observer: Observer
-) -> None:
-    """Train, calibrate on dev, measure on test; `folder` receives all of it."""
+) -> SeedOutcome:
+    """Train, calibrate on dev and measure on test.
+
+    Args:
+        prepared: The recipe with its data.
+        seed: The seed.
+        folder: Folder for matcher, runs, checkpoints and outcome.
+        resume: Whether to go on from a checkpoint.
+        observer: Receives the progress.
+    """
     recipe = prepared.recipe
     seeds = recipe.run.seeds
     observer.stage(f"training seed {seed} ({seeds.index(seed) + 1} of {len(seeds)})")
@@ -68,6 +77,7 @@ def train_seed(
     matcher.to("cpu").save(folder / "matcher", model_card(prepared, outcome))
     write_json(folder / OUTCOME, outcome.to_dict())
     drop_checkpoint(folder / "training")
+    return outcome
 
 
 class SeedObserver(TrainObserver):
@@ -109,7 +119,7 @@ def _measure(
     observer: Observer,
     dev_run: Run | None,
 ) -> ConditionOutcome:
-    """The matcher alone and, for a ranking, fused with baselines; the run is kept in `folder`."""
+    """Measure the matcher alone and, for a ranking, fused with baselines; write the run."""
     test, dev = condition.test, condition.dev
     run = test.run(matcher, observer.progress)
     write_run(folder / condition.run_file, run, tag=matcher.name)

@@ -1,6 +1,14 @@
 """Matchers: a tokenizer and a model that score, rank, save and load text."""
 
-from matchwork.matcher.matcher import Matcher
-from matchwork.matcher.opening import load
+from typing import TYPE_CHECKING
 
-__all__ = ["Matcher", "load"]
+from matchwork.packages import lazy_names
+
+if TYPE_CHECKING:
+    from matchwork.matcher.matcher import Matcher as Matcher
+    from matchwork.matcher.opening import load as load
+
+_HOMES = {"Matcher": "matchwork.matcher.matcher", "load": "matchwork.matcher.opening"}
+
+__all__ = sorted(_HOMES)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -14,8 +14,8 @@ from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError, UnknownNameError
 from matchwork.files import atomic_folder, read_json, write_json, write_text
 from matchwork.matcher.foreign_modules import import_modules
-from matchwork.matcher.parts import MatcherParts
-from matchwork.models import MODELS, Model
+from matchwork.matcher.parts import MatcherParts, registered_name
+from matchwork.models import MODELS
 from matchwork.rank.calibration import calibration_from_table, calibration_to_table
 from matchwork.text.tokenizer import TOKENIZERS
 from matchwork.version import VERSION
@@ -24,22 +24,6 @@ FORMAT = 2
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 CALIBRATION, CARD = "calibration.json", "README.md"
 OWN_FILES = {CONFIG, WEIGHTS, TOKENIZER, CALIBRATION, CARD}
-
-
-def registered_name(model: Model) -> str:
-    """Return the registered name of a model's class and preset; of several, the most specific."""
-    settings = to_table(model.config)
-    fitting = [
-        name
-        for name in MODELS
-        if type(model) is MODELS[name].model and MODELS[name].preset.items() <= settings.items()
-    ]
-    if not fitting:
-        raise ConfigError(
-            f"{type(model).__name__} is not registered; "
-            "decorate it with @register('name') to save it"
-        )
-    return max(fitting, key=lambda name: len(MODELS[name].preset))
 
 
 def save(parts: MatcherParts, path: str | Path, card: str | None = None) -> None:
@@ -66,6 +50,11 @@ def _write(parts: MatcherParts, folder: Path, card: str | None) -> None:
 
     model, encoder = parts.model, parts.model.encoder
     name = registered_name(model)
+    if name is None:
+        raise ConfigError(
+            f"{type(model).__name__} is not registered; "
+            "decorate it with @register('name') to save it"
+        )
     files = [WEIGHTS, TOKENIZER]
     save_file(
         {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}, folder / WEIGHTS
@@ -79,7 +68,7 @@ def _write(parts: MatcherParts, folder: Path, card: str | None) -> None:
         {
             "format": FORMAT,
             "matchwork": VERSION,
-            "name": parts.name or name,
+            "name": parts.name,
             "import": _foreign_modules(model, encoder, parts.tokenizer),
             "model": {"name": name, "config": to_table(model.config)},
             "encoder": {"kind": encoder.kind, "config": to_table(encoder.config)},
@@ -110,7 +99,8 @@ def load(path: str | Path) -> MatcherParts:
     folder = Path(path)
     config = _read_config(folder)
     foreign = [str(name) for name in config.get("import", [])]
-    import_modules(foreign, folder)
+    if foreign:
+        import_modules(foreign, folder)
     try:
         return _read_parts(folder, config)
     except UnknownNameError as error:
@@ -186,7 +176,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _default_card(parts: MatcherParts, model_name: str) -> str:
     settings = json.dumps(to_table(parts.model.config), indent=2)
     return (
-        f"# {parts.name or model_name}\n\nA text matcher made with matchwork {VERSION}: "
+        f"# {parts.name}\n\nA text matcher made with matchwork {VERSION}: "
         f"`{model_name}` with\n\n```json\n{settings}\n```\n\n"
         "Load it with `matchwork.load(FOLDER)` or "
         "`matchwork rank FOLDER --query TEXT --documents FILE`.\n"

@@ -30,7 +30,7 @@ _Wrapped = tuple[SubwordTokenizer, TransformerEncoder]
 
 @dataclass(frozen=True)
 class _Head:
-    """Where the parts of a relevance head are in a network of the transformers library."""
+    """Names of the parts of a relevance head in a network of the transformers library."""
 
     dense: str
     output: str
@@ -53,7 +53,7 @@ _HEADS = {
 
 
 def is_cross_encoder(settings: Mapping[str, Any]) -> bool:
-    """Whether a `config.json` is that of a network which classifies texts."""
+    """Return whether a `config.json` belongs to a network that classifies texts."""
     architectures = settings.get("architectures")
     first = architectures[0] if isinstance(architectures, list) and architectures else ""
     return str(first).endswith("ForSequenceClassification")
@@ -62,7 +62,7 @@ def is_cross_encoder(settings: Mapping[str, Any]) -> bool:
 def read_maxsim(base: str, name: str) -> MatcherParts:
     """Read a transformer whose tokens are matched one by one, with MaxSim."""
     tokenizer, encoder = load_transformer(base)
-    return MatcherParts(tokenizer=tokenizer, model=ColBERT(ColBERTConfig(), encoder), name=name)
+    return MatcherParts(tokenizer, ColBERT(ColBERTConfig(), encoder), name=name)
 
 
 def read_cosine(base: str, name: str) -> MatcherParts:
@@ -75,9 +75,7 @@ def read_cosine(base: str, name: str) -> MatcherParts:
         return read_bi_encoder(folder, name)
     folder = transformer_folder(folder)
     tokenizer, encoder = _wrap(folder, read_network(folder), listed=False)
-    return MatcherParts(
-        tokenizer=tokenizer, model=BiEncoder(BiEncoderConfig(scale=1.0), encoder), name=name
-    )
+    return MatcherParts(tokenizer, BiEncoder(BiEncoderConfig(scale=1.0), encoder), name=name)
 
 
 def read_bi_encoder(folder: Path, name: str) -> MatcherParts:
@@ -106,7 +104,7 @@ def read_bi_encoder(folder: Path, name: str) -> MatcherParts:
         scale=1.0,
     )
     tokenizer, encoder = _wrap(inner, read_network(inner), listed=True)
-    return MatcherParts(tokenizer=tokenizer, model=BiEncoder(config, encoder), name=name)
+    return MatcherParts(tokenizer, BiEncoder(config, encoder), name=name)
 
 
 def read_cross_encoder(folder: Path, name: str) -> MatcherParts:
@@ -139,15 +137,19 @@ def read_cross_encoder(folder: Path, name: str) -> MatcherParts:
     model.dense.load_state_dict(dense.state_dict())
     model.output.load_state_dict(output.state_dict())
     activation = foreign_settings.score_activation(folder, listed=listed)
-    return MatcherParts(tokenizer=tokenizer, model=model, name=name, score_activation=activation)
+    return MatcherParts(tokenizer, model, name=name, score_activation=activation)
 
 
 def _wrap(folder: Path, network: Any, *, listed: bool, cut_texts: bool = True) -> _Wrapped:
-    """As much of a text as the library would read, in its pieces.
+    """Wrap a network so that it reads as much of a text as the library would.
 
-    It reads settings of its own only where they are `listed`, by a `modules.json`.
+    Args:
+        folder: The transformer's folder.
+        network: The network in it.
+        listed: Whether a `modules.json` lists the folder, so that the library's settings count.
+        cut_texts: Whether each text is cut to the limit; False where pairs are.
     """
-    settings = foreign_settings.of_transformer(folder, listed=listed)
+    settings = foreign_settings.transformer_settings(folder, listed=listed)
     opened = library_tokenizer(folder)
     tokenizer, encoder = wrap_network(
         folder,

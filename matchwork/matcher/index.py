@@ -1,13 +1,14 @@
-"""Documents encoded once, to be ranked for many queries."""
+"""Documents encoded once, to rank them for many queries."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError, DataError
+from matchwork.matcher.inference import Inference
+from matchwork.matcher.token_pairs import PairReader
 from matchwork.models import bi_encoded
 from matchwork.rank.calibration import AnyCalibration
 from matchwork.rank.ranking import as_documents, require_pairs, rerank
@@ -15,39 +16,55 @@ from matchwork.text import batches_by_length
 from matchwork.text.batch import Ids
 from matchwork.types import Document, Ranked, Scores, TextPair
 
-if TYPE_CHECKING:
-    from matchwork.matcher.matcher import Matcher
-
 MAX_BYTES = 4 << 30
 
 
 class DocumentIndex:
-    """What a matcher needs of its documents, in memory where the matcher is.
+    """Encoded documents in memory, on the device of the model; each distinct text once.
 
-    Every distinct text is kept once. It holds for the weights that the matcher had when it was
-    made: make a new one after training on.
+    It belongs to the weights that the model had when the index was made: make a new one after
+    further training.
+
+    Args:
+        documents: Texts or `Document`s.
+        reader: Tokenises texts.
+        inference: Encodes and matches them.
+        name: The name of the scorer.
+        calibration: Maps scores to probabilities.
+        max_bytes: Most memory that the vectors may take.
+
+    Raises:
+        ConfigError: The model reads both texts together, or the vectors take too much memory.
     """
 
     def __init__(
-        self, matcher: "Matcher", documents: Sequence[str | Document], max_bytes: int = MAX_BYTES
+        self,
+        documents: Sequence[str | Document],
+        reader: PairReader,
+        inference: Inference,
+        name: str,
+        calibration: AnyCalibration | None = None,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
-        model = matcher.model
+        model = inference.model
         if not bi_encoded(model):
             raise ConfigError(
-                f"{matcher.name} reads a document together with its query, so none can be encoded "
-                "before; use rank, or a model that encodes them apart (bi-encoder, colbert)"
+                f"{name} reads a document together with its query, so documents cannot be encoded "
+                "in advance; use rerank, or a model that encodes texts one by one (bi-encoder, "
+                "colbert)"
             )
-        self._matcher, self._model = matcher, model
+        self.name, self.calibration = name, calibration
+        self._reader, self._inference, self._model = reader, inference, model
         self._documents = as_documents(documents)
         self._parts: list[tuple[Ids, Encoded]] = []
-        self.num_bytes = 0  # that the vectors take
+        self.num_bytes = 0  # of the vectors
         texts = [document.text for document in self._documents]
-        self._rows, tokens = matcher.tokenize(texts, matcher.max_document_length)
+        self._rows, tokens = reader.read_texts(texts, "document")
         lengths = tokens.lengths
-        batches = batches_by_length(np.zeros_like(lengths), lengths, *matcher.batch_limits())
-        with matcher.scoring():
+        batches = batches_by_length(np.zeros_like(lengths), lengths, *inference.batch_limits)
+        with inference.scoring():
             for batch in batches:
-                encoded = model.encode(tokens.gather(batch).to(matcher.device))
+                encoded = model.encode(tokens.gather(batch).to(inference.device))
                 part = model.condense(encoded)
                 self.num_bytes += sum(tensor.nbytes for tensor in _tensors(part))
                 if self.num_bytes > max_bytes:
@@ -56,16 +73,6 @@ class DocumentIndex:
 
     def __len__(self) -> int:
         return len(self._documents)
-
-    @property
-    def name(self) -> str:
-        """That of the matcher."""
-        return self._matcher.name
-
-    @property
-    def calibration(self) -> AnyCalibration | None:
-        """That of the matcher."""
-        return self._matcher.calibration
 
     def score(self, pairs: Iterable[TextPair]) -> Scores:
         """Return one score per pair of any query and an indexed document, in the order given."""
@@ -80,16 +87,16 @@ class DocumentIndex:
 
     def score_all(self, query: str) -> Scores:
         """Return the score of every indexed document, shape (documents,), in the order given."""
-        matcher, model = self._matcher, self._model
-        _, tokens = matcher.tokenize([query], matcher.max_query_length)
+        inference, model = self._inference, self._model
+        _, tokens = self._reader.read_texts([query], "query")
         if not self._parts:
             return np.empty(0)
-        with matcher.scoring():
-            encoded = model.encode(tokens.gather(np.zeros(1, np.int64)).to(matcher.device))
+        with inference.scoring():
+            encoded = model.encode(tokens.gather(np.zeros(1, np.int64)).to(inference.device))
             parts = [model.match_all(encoded, part)[0] for _, part in self._parts]
-            found = torch.cat(parts).double().cpu().numpy()
-        by_text = np.empty_like(found)
-        by_text[np.concatenate([batch for batch, _ in self._parts])] = found
+            scores = torch.cat(parts).double().cpu().numpy()
+        by_text = np.empty_like(scores)
+        by_text[np.concatenate([batch for batch, _ in self._parts])] = scores
         return np.asarray(by_text[self._rows], dtype=np.float64)
 
     def rerank(

@@ -36,4 +36,4 @@ def load(
         ConfigError: A device or precision that the machine or the model does not have.
     """
     source = read_source(name_or_path)
-    return source if isinstance(source, BM25) else Matcher.of(source, device, precision)
+    return source if isinstance(source, BM25) else Matcher.open(source, device, precision)

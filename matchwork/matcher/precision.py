@@ -1,36 +1,37 @@
-"""Fewer bits for a matcher that only scores: faster, with nearly the same ranking."""
+"""Scoring with fewer bits: faster, with nearly the same ranking."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
 
 from matchwork.encode import TransformerEncoder
 from matchwork.errors import ConfigError
+from matchwork.models import Model
 from matchwork.quiet import without_warnings
 from matchwork.text import Sequences
 
-if TYPE_CHECKING:
-    from matchwork.matcher.matcher import Matcher
-
 Precision: TypeAlias = Literal["32", "bf16", "int8"]
-_LARGEST = 63  # of a weight: 7 bits
-_SMALLEST = 1e-5
-_WORTH = 100_000  # weights: a smaller layer takes as long either way
-_SAMPLE = (8, 64)  # texts and pieces that show what the inputs of a layer are like
+_MAX_WEIGHT = 63  # 7 bits
+_MIN_SIZE = 1e-5
+_MIN_WEIGHTS = 100_000  # a smaller layer takes as long either way
+_SAMPLE = (8, 64)  # random texts and subword tokens that show the range of a layer's inputs
 
 
 class Int8Linear(nn.Module):
-    """A linear layer whose products are of 8-bit numbers.
+    """A linear layer that multiplies 8-bit integers.
 
-    One scale serves all inputs of a batch, so they are first made alike. Columns that are always
-    huge are moved and narrowed as `sample`, inputs as they usually are, shows, for which the
-    weights make up (Xiao et al., SmoothQuant, 2023); but not in layers that narrow, at the end of
-    a feed-forward network, where it is a few tokens that are huge. Rows are divided by their
-    largest value as they come; but not in layers that widen, where a norm has just evened them,
-    and which would take longest to multiply by it again. Weights take 7 bits: processors without
-    VNNI add two products in 16 bits, which must not overflow.
+    All inputs of a batch share one scale, so their ranges are first made alike.
+
+    - Columns that are always large are shifted and scaled down, by ranges measured on `sample`,
+      and the weights scaled up to match (Xiao et al., SmoothQuant, 2023). Not in layers that
+      narrow (the end of a feed-forward network), where a few tokens are large instead.
+    - Rows are divided by their largest value. Not in layers that widen: a norm comes just before
+      them, and multiplying by the row sizes again would take longest there.
+
+    Weights take 7 bits: processors without VNNI add two products in 16 bits, which must not
+    overflow.
     """
 
     def __init__(self, linear: nn.Linear, sample: Tensor) -> None:
@@ -48,7 +49,7 @@ class Int8Linear(nn.Module):
             bias, weight = bias + moved, weight * width
             self.factor, self.shift = 1 / width, -centre / width
         self.offset = bias if evens_rows else None
-        scales = _largest(weight, dim=1).double() / _LARGEST
+        scales = _largest(weight, dim=1).double() / _MAX_WEIGHT
         zeros = torch.zeros_like(scales, dtype=torch.int64)
         with without_warnings():  # PyTorch means to replace them, and has nothing yet
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
@@ -56,7 +57,7 @@ class Int8Linear(nn.Module):
         self.packed = torch.ops.quantized.linear_prepack(rounded, added)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """As the layer it stands for, but for rounding."""
+        """Return the linear layer's outputs, up to rounding."""
         if self.training:
             raise ConfigError("a matcher in int8 cannot learn; train it first, then round it")
         if self.evens_columns:
@@ -72,57 +73,59 @@ class Int8Linear(nn.Module):
 
 
 def _largest(values: Tensor, dim: int) -> Tensor:
-    """Largest sizes, never nothing; many times faster than the norm."""
-    return torch.maximum(values.amax(dim), -values.amin(dim)).clamp_min(_SMALLEST)
+    """Largest absolute values, at least `_MIN_SIZE`; many times faster than a norm."""
+    return torch.maximum(values.amax(dim), -values.amin(dim)).clamp_min(_MIN_SIZE)
 
 
-def reduce_precision(matcher: "Matcher", precision: Precision) -> None:
-    """Let a matcher score with fewer bits; its weights stay as they are, and are what is saved."""
-    if precision not in get_args(Precision):
-        known = ", ".join(get_args(Precision))
-        raise ConfigError(f"no precision {precision!r}; there are {known}")
-    if precision == matcher.precision:
+def change_precision(model: Model, old: Precision, new: Precision) -> None:
+    """Prepare a model to score with fewer bits; its weights stay as they are for saving.
+
+    Raises:
+        ConfigError: `new` is unknown, or the model cannot change to it.
+    """
+    if new not in get_args(Precision):
+        raise ConfigError(f"no precision {new!r}; there are {', '.join(get_args(Precision))}")
+    if new == old:
         return
-    if matcher.precision == "int8":
-        raise ConfigError(f"a matcher in int8 stays so; open it again for {precision!r}")
-    if precision == "int8":
-        _round_linear_layers(matcher)
-    matcher.precision = precision
+    if old == "int8":
+        raise ConfigError(f"a matcher in int8 stays so; open it again for {new!r}")
+    if new == "int8":
+        _round_linear_layers(model)
 
 
-def _round_linear_layers(matcher: "Matcher") -> None:
-    """The large ones of the transformer, which take the time."""
-    encoder = matcher.model.encoder
+def _round_linear_layers(model: Model) -> None:
+    """Replace the large linear layers of the transformer, which take most of the time."""
+    encoder = model.encoder
     if not isinstance(encoder, TransformerEncoder):
         raise ConfigError(
-            f"int8 is for transformers, and {matcher.name} reads {encoder.kind} vectors; leave "
+            f"int8 is for transformers, and this matcher reads {encoder.kind} vectors; leave "
             "precision out"
         )
-    require_cpu(matcher.device)
+    require_cpu(next(model.parameters()).device)
     for name, (layer, sample) in _sample_inputs(encoder).items():
-        place, _, own_name = name.rpartition(".")
+        parent, _, own_name = name.rpartition(".")
         rounded = Int8Linear(layer, sample).train(layer.training)
-        setattr(encoder.get_submodule(place), own_name, rounded)
+        setattr(encoder.get_submodule(parent), own_name, rounded)
 
 
 def _sample_inputs(encoder: TransformerEncoder) -> dict[str, tuple[nn.Linear, Tensor]]:
-    """The layers that are worth it by name, with the inputs that random texts lead to."""
-    found: dict[str, tuple[nn.Linear, Tensor]] = {}
+    """Large linear layers by name, each with its inputs for random texts."""
+    layers: dict[str, tuple[nn.Linear, Tensor]] = {}
 
-    def keep(name: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+    def record(name: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
         def hook(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
             assert isinstance(layer, nn.Linear)
-            found[name] = layer, inputs[0].detach().flatten(0, -2).float()
+            layers[name] = layer, inputs[0].detach().flatten(0, -2).float()
 
         return hook
 
     hooks = [
-        layer.register_forward_pre_hook(keep(name))
+        layer.register_forward_pre_hook(record(name))
         for name, layer in encoder.named_modules()
-        if isinstance(layer, nn.Linear) and layer.weight.numel() >= _WORTH
+        if isinstance(layer, nn.Linear) and layer.weight.numel() >= _MIN_WEIGHTS
     ]
-    num_texts, num_pieces = _SAMPLE
-    width = min(num_pieces, encoder.max_pair_tokens or num_pieces)
+    num_texts, num_tokens = _SAMPLE
+    width = min(num_tokens, encoder.max_pair_tokens or num_tokens)
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(encoder.config.vocab_size, (num_texts, width), generator=generator)
     was_training = encoder.training
@@ -133,10 +136,10 @@ def _sample_inputs(encoder: TransformerEncoder) -> dict[str, tuple[nn.Linear, Te
         encoder.train(was_training)
         for hook in hooks:
             hook.remove()
-    return found
+    return layers
 
 
 def require_cpu(device: torch.device | str) -> None:
-    """Rounded layers have no others to run on."""
+    """Raise a `ConfigError` for another device: int8 layers run on the CPU only."""
     if torch.device(device).type != "cpu":
         raise ConfigError(f'int8 runs on the CPU, not on {device}; use precision "bf16" there')

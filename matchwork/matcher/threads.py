@@ -1,4 +1,4 @@
-"""Work shared out among the threads that PyTorch may use."""
+"""A thread pool over the cores that PyTorch may use."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +11,11 @@ Result = TypeVar("Result")
 
 
 def in_threads(job: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """`map(job, items)`, every thread at an item of its own.
+    """Map `job` over items, with one single-threaded item per core.
 
-    Otherwise all threads work on one item and wait for the slowest after every operation, which
-    takes long where other programs run too. With fewer items than threads, they still do.
+    The alternative, all threads on one item, waits for the slowest thread after every operation,
+    which takes long where other programs run too. It is used if there are fewer items than
+    threads.
     """
     count = torch.get_num_threads()
     if count == 1 or len(items) < count:
@@ -24,4 +25,4 @@ def in_threads(job: Callable[[Item], Result], items: Sequence[Item]) -> Iterator
         with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             yield from pool.map(job, items)
     finally:
-        torch.set_num_threads(count)  # it holds for this thread, and for those to come
+        torch.set_num_threads(count)  # the pool's setting holds for this thread and later ones

@@ -1,7 +1,7 @@
 """Report pages: one HTML file without network or scripts, light or dark as the reader's system."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -90,14 +90,12 @@ class Table:
         rows: Cells, as many in each row as there are column names.
         caption: A line above the table.
         note: A line below it.
-        max_width: Column name -> most letters per line on a console.
     """
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
     note: str = ""
-    max_width: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):

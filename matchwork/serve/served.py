@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher
-from matchwork.matcher.pair_rows import Truncation
+from matchwork.matcher.truncation import Truncation
 from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.serve.batching import Requests
 from matchwork.serve.failures import Failure, Kind
@@ -110,8 +110,8 @@ class Served:
     def _score_by_matcher(
         self, matcher: Matcher, requests: Requests, cancelled: Event
     ) -> list[Scored]:
-        rows = matcher.rows(_joined(requests))
-        scores = matcher.score_rows(rows, cancelled=cancelled)
+        rows = matcher.reader.read(_joined(requests))
+        scores = matcher.score_tokens(rows, cancelled=cancelled)
         if cancelled.is_set():
             return []
         parts = [(rows.take(part), scores[part]) for part in _split(np.arange(len(rows)), requests)]

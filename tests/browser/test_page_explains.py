@@ -104,7 +104,7 @@ def test_walk_along_the_list(opened, at_home):
 
 
 def test_a_scorer_without_explanations_says_so(opened):
-    expect(opened("bm25")).to_contain_text("bm25 gives scores only")
+    expect(opened("bm25")).to_contain_text("bm25 gives only scores")
 
 
 def test_long_texts_keep_their_strongest_words(at_home):

@@ -121,10 +121,10 @@ def test_drop_a_file(at_home):
 
 BROKEN_FILES = {
     "other.tsv": ("a\tb\n1\t2\n", "has no column of candidates; its first line is a, b"),
-    "cut.jsonl": ('{"text": "a"}\n{"text": ', "is no JSON in line 2"),
+    "cut.jsonl": ('{"text": "a"}\n{"text": ', "has invalid JSON in line 2"),
     "numbers.jsonl": ("7\n", "has no text in line 1"),
     "empty.txt": ("\n", "contains no text"),
-    "picture.txt": ("PNG\0", "is not a text in UTF-8"),
+    "picture.txt": ("PNG\0", "is not UTF-8 text"),
 }
 
 
@@ -156,7 +156,7 @@ def test_texts_that_were_cut_are_counted(at_home):
 
 def test_what_is_missing_is_named(at_home):
     at_home.ask("")
-    expect(at_home.page.get_by_role("alert")).to_contain_text("There is no query.")
+    expect(at_home.page.get_by_role("alert")).to_contain_text("The query is empty.")
     at_home.ask("fox")
     expect(at_home.page.get_by_role("alert")).to_contain_text("There are no candidates.")
     expect(at_home.page.get_by_label("Candidates", exact=True)).to_be_focused()

@@ -27,7 +27,7 @@ def test_list_says_what_is_here(call, call_json, tmp_path):
 
 
 def test_show_counts_and_examples(call, call_json, pair_file):
-    found = call_json("data", "show", pair_file, "--limit", 3)
+    found = call_json("data", "show", pair_file, "--examples", 3)
     assert found["counts"]["mine"]["judgements"] == 4
     assert [pair["label"] for pair in found["examples"]["mine"]] == [1, 0, 1]
     shown = call("data", "show", pair_file)

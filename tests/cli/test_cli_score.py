@@ -30,7 +30,7 @@ def small_windows(monkeypatch):
     """Five windows where production would have one."""
     stream = Matcher.score_stream
     monkeypatch.setattr(
-        Matcher, "score_stream", lambda self, pairs, progress: stream(self, pairs, 20, progress)
+        Matcher, "score_stream", lambda self, pairs, advance: stream(self, pairs, 20, advance)
     )
     assert matcher.WINDOW > 20
 

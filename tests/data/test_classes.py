@@ -34,7 +34,7 @@ def test_probabilities_are_the_softmax_of_the_logits_in_the_order_given(tiny_mat
 def test_windows_change_nothing(tiny_matcher, pairs):
     matcher = tiny_matcher("hcan", num_classes=4, **HCAN)
     seen: list[int] = []
-    parts = list(matcher.classify_stream(iter(pairs), window=2, progress=seen.append))
+    parts = list(matcher.classify_stream(iter(pairs), window=2, advance=seen.append))
     scores, tables = zip(*parts, strict=True)
     np.testing.assert_allclose(np.concatenate(tables), matcher.classify(pairs), atol=1e-7)
     np.testing.assert_allclose(np.concatenate(scores), matcher.score(pairs), atol=1e-5)

@@ -79,6 +79,6 @@ def test_the_command_prints_a_table_and_json(
     printed = capsys.readouterr().out
     assert "BM25 + K-NRM" in printed and "Next:" in printed
     assert max(map(len, printed.split("Next:")[0].splitlines()[:8])) <= 80
-    table = json.loads(json.dumps(command._to_json(result)))
+    table = json.loads(json.dumps(result.to_dict()))
     assert table["systems"]["BM25"]["measures"].keys() == set(run.MEASURES)
     assert Path(table["matcher"]) == result.matcher_folder

@@ -80,7 +80,7 @@ def test_addax_reads_cuts_saves_and_explains_it(bert_folder, tmp_path, name):
     matcher = Matcher(tokenizer, MODELS[name].model(config, encoder))
     pairs = [("who wrote hamlet and where is it", "the play was written by shakespeare"), ("", "")]
     scores = matcher.score(pairs)
-    assert np.isfinite(scores).all() and matcher.truncation.texts == 2
+    assert np.isfinite(scores).all() and matcher.reader.read(pairs).truncation.texts == 2
     why = mw.explain(matcher, *pairs[0])
     assert [len(why.query_tokens), len(why.document_tokens)] == [4, 6]
     assert why.query_tokens[0].text == why.document_tokens[0].text == "[CLS]"

@@ -1,4 +1,4 @@
-"""A measure of each task from a package outside the tree, in one file."""
+"""Measures of each task and a protocol, in one file of a package outside the tree."""
 
 import sys
 
@@ -8,6 +8,7 @@ import pytest
 from matchwork.errors import ConfigError
 from matchwork.evaluate import (
     MEASURES,
+    PROTOCOLS,
     compare,
     evaluate,
     evaluate_classification,
@@ -21,7 +22,7 @@ from matchwork.plugins import import_plugins
 MODULE = """
 import numpy as np
 
-from matchwork.evaluate import MEASURES, MeasureKind
+from matchwork.evaluate import MEASURES, PROTOCOLS, MeasureKind, Protocol
 
 def relevant_share(grades, judgements, cutoff=None):
     return np.mean([grade > 0 for grade in grades[:cutoff]])
@@ -32,6 +33,10 @@ def squared_class_error(predicted, actual, classes):
 def absolute_error(scores, labels, label_scale):
     return np.abs(scores - labels / label_scale)
 
+def at_least_two(judged, ranked):
+    return len(judged) > 1
+
+PROTOCOLS.add("two-judged", Protocol(at_least_two))
 MEASURES.add("Share", MeasureKind("ranking", relevant_share, options=("cutoff",)))
 MEASURES.add("Ordinal", MeasureKind("classification", squared_class_error, lower_is_better=True))
 MEASURES.add("MAE", MeasureKind("regression", absolute_error, lower_is_better=True))
@@ -40,7 +45,8 @@ MEASURES.add("MAE", MeasureKind("regression", absolute_error, lower_is_better=Tr
 
 @pytest.fixture(autouse=True)
 def outside(tmp_path, monkeypatch):
-    monkeypatch.setattr(MEASURES, "_entries", dict(MEASURES._entries))
+    for registry in (MEASURES, PROTOCOLS):
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "outside_measures.py").write_text(MODULE)
     parse_measure.cache_clear()
@@ -70,3 +76,9 @@ def test_classification_and_regression():
     assert evaluate_regression(np.array([0.1, 0.5]), [2, 5], ["MAE"], 10)["MAE"] == pytest.approx(
         0.05
     )
+
+
+def test_a_protocol():
+    qrels = {"two": {"a": 1, "b": 0}, "one": {"a": 1}}
+    found = evaluate({"two": {"a": 1.0}}, qrels, ["RR"], "two-judged")
+    assert (found.queries, found.num_dropped, found["RR"]) == (("two",), 1, 1.0)

@@ -22,7 +22,7 @@ PATIENCE = 180  # seconds, for a machine that is busy with much else
 def start(recipe: Path, out: Path, *options: str) -> BaseProcess:
     """Begin the run, or go on with it."""
     forks = get_context("forkserver")
-    forks.set_forkserver_preload(["matchwork.experiment.side_by_side"])
+    forks.set_forkserver_preload(["matchwork.experiment.runner.worker"])
     process = forks.Process(target=_train, args=(recipe, out, *options))
     process.start()
     return process

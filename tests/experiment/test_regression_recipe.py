@@ -10,7 +10,7 @@ from matchwork.data.sets.lcs import lcs
 from matchwork.errors import ConfigError
 from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.experiment.recipe import make_recipe
-from matchwork.experiment.run import run_recipe
+from matchwork.experiment.runner import run_recipe
 from matchwork.text import WordTokenizer
 from matchwork.train.samples import TrainingSet
 

@@ -13,9 +13,8 @@ import pytest
 from killed_runs import PATIENCE, wait_for
 
 from matchwork.errors import ConfigError
-from matchwork.experiment import load_recipe, run_recipe, run_recipes
+from matchwork.experiment import Observer, load_recipe, run_recipe, run_recipes
 from matchwork.experiment.prepare import prepare
-from matchwork.experiment.queue import QueueObserver
 from matchwork.experiment.results import read_result
 
 
@@ -60,14 +59,12 @@ def test_two_of_one_name_are_refused(recipes, tmp_path):
 
 def test_only_what_differs_is_read_again(recipes):
     first = prepare(recipes[0])
-    first.rank_baselines()
-    assert first.samples
     second, third = (prepare(recipe, like=first) for recipe in recipes[1:])
     for prepared in (second, third):
         assert prepared.dataset is first.dataset
         assert prepared.main.baselines is first.main.baselines
     assert second.encoder is first.encoder and second.samples is first.samples
-    assert third.encoder is not first.encoder and "samples" not in vars(third)
+    assert third.encoder is not first.encoder and third.samples is not first.samples
 
 
 def test_published_numbers_are_those_of_each_recipe(write_recipe):
@@ -101,25 +98,24 @@ def test_a_result_of_other_settings_is_not_taken(recipes, tmp_path):
 def test_only_one_data_set_is_in_memory(recipes, write_recipe, tmp_path, monkeypatch):
     held = []
     monkeypatch.setattr(
-        "matchwork.experiment.queue.prepare",
-        lambda recipe, root, like: held.append(like) or prepare(recipe, root, like),
+        "matchwork.experiment.runner.queue.prepare",
+        lambda recipe, root, like, report: held.append(like) or prepare(recipe, root, like),
     )
     half = write_recipe(write_recipe().read_text().replace("[model]", "fraction = 0.5\n[model]"))
     run_recipes([*recipes[:2], load_recipe(half)], tmp_path)
     assert [like is None for like in held] == [True, False, True]
 
 
-class Killer(QueueObserver):
-    """Kills a process as the system does when memory runs out, once."""
+class Killer(Observer):
+    """Kills the first process as the system does when memory runs out."""
 
     def __init__(self):
-        self.failures, self.left = [], 1
+        self.failures, self.killed = [], False
 
-    def stage(self, text):
-        if text == "training" and self.left:
-            self.left -= 1
-            (child,) = active_children()
-            os.kill(child.pid, signal.SIGKILL)
+    def epoch(self, seed, record):
+        if not self.killed:
+            self.killed = True
+            os.kill(min(child.pid for child in active_children()), signal.SIGKILL)
 
     def failed(self, label, message):
         self.failures.append(label)

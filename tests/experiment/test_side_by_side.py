@@ -53,12 +53,15 @@ def test_an_error_of_one_seed_is_told_and_the_other_is_kept(write_recipe, tmp_pa
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_process_is_told(write_recipe, tmp_path, sign):
-    """The pool then sends SIGTERM to the others, which Lightning would only take a note of."""
-    text = write_recipe().read_text().replace("max_epochs = 3", "max_epochs = 2000")
+    """The other seed is finished all the same."""
+    text = write_recipe().read_text().replace("max_epochs = 3", "max_epochs = 60")
     recipe, out = load_recipe(write_recipe(text)), tmp_path / "out"
     with pytest.raises(TrainingError, match=r"was killed.*fewer --jobs, with --resume"):
         run_recipe(recipe, out, jobs=2, observer=Killer(sign))
     assert not (out / "result.json").exists()
+    assert len(list(out.glob("seed-*/outcome.json"))) == 1
+    result = run_recipe(recipe, out, jobs=2, resume=True)
+    assert len(result["per_seed"]) == 2
 
 
 def test_nobody_trains_on_for_a_command_that_was_killed(write_recipe, tmp_path):
@@ -77,9 +80,10 @@ class Killer(Listener):
 
     def __init__(self, sign: signal.Signals) -> None:
         super().__init__()
-        self.sign = sign
+        self.sign, self.killed = sign, False
 
     def epoch(self, seed: int, record) -> None:
         super().epoch(seed, record)
-        if {seed for seed, _ in self.epochs} == set(SEEDS):
+        if not self.killed and {seed for seed, _ in self.epochs} == set(SEEDS):
+            self.killed = True
             os.kill(max(child.pid for child in active_children()), self.sign)

@@ -5,8 +5,14 @@ import json
 import pytest
 
 from matchwork.errors import ConfigError, DataError
-from matchwork.experiment import draw_sweep, load_recipe, load_sweep, run_recipe, run_sweep
-from matchwork.experiment.queue import QueueObserver
+from matchwork.experiment import (
+    Observer,
+    draw_sweep,
+    load_recipe,
+    load_sweep,
+    run_recipe,
+    run_sweep,
+)
 from matchwork.experiment.sweep.result import missing_lines, stale_combinations, sweep_table
 
 SWEEP = """
@@ -27,12 +33,12 @@ where = {"vectors.dim" = 4}
 """
 
 
-class Listener(QueueObserver):
+class Listener(Observer):
     def __init__(self):
         self.told, self.seeds, self.failures = [], [], []
 
-    def begin(self, num_seeds, num_kept):
-        self.told.append((num_seeds, num_kept))
+    def begin(self, num_experiments, num_seeds, num_done):
+        self.told.append((num_seeds, num_done))
 
     def seed(self, label, outcome):
         self.seeds.append((label, outcome.seed))

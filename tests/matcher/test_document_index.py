@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import matchwork as mw
 from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError, DataError
+from matchwork.matcher.truncation import recorded_truncation
 from matchwork.models import MODELS, MatchModel
 from matchwork.rank import Calibration
 from matchwork.types import Scorer
@@ -118,5 +119,6 @@ def test_a_cross_encoder_has_no_index(tiny_matcher):
 def test_cut_documents_are_counted(on_transformer):
     matcher = on_transformer("bi-encoder")
     matcher.max_document_length = 3
-    matcher.index(["who wrote hamlet and where is the louvre"])
-    assert matcher.truncation.texts == 1 and matcher.truncation.tokens > 3
+    with recorded_truncation() as cut:
+        matcher.index(["who wrote hamlet and where is the louvre"])
+    assert cut.total.texts == 1 and cut.total.tokens > 3

@@ -47,7 +47,7 @@ def test_bi_encoders_score_as_the_library_does(tmp_path, options):
     expected = similarities(folder)
     assert np.ptp(expected) > 0.05  # else anything would do
     np.testing.assert_allclose(matcher.score(PAIRS), expected, **EQUAL)
-    assert matcher.truncation.texts > 0  # the long ones were cut, and counted
+    assert matcher.reader.read(PAIRS).truncation.texts > 0  # the long ones were cut, and counted
     matcher.save(tmp_path / "saved")
     assert np.array_equal(mw.Matcher.load(tmp_path / "saved").score(PAIRS), matcher.score(PAIRS))
 
@@ -67,7 +67,7 @@ def test_cross_encoders_score_as_the_library_does(tmp_path, kind, types):
     expected = library.predict(PAIRS)
     assert np.ptp(expected) > 0.05
     np.testing.assert_allclose(matcher.score(PAIRS), expected, **EQUAL)
-    assert matcher.truncation.texts > 0
+    assert matcher.reader.read(PAIRS).truncation.texts > 0
     matcher.save(tmp_path / "saved")
     assert np.array_equal(mw.Matcher.load(tmp_path / "saved").score(PAIRS), matcher.score(PAIRS))
 
@@ -134,7 +134,8 @@ def test_long_pairs_are_cut_as_the_library_cuts_them(cross_folder, lengths):
     expected = theirs.predict([texts], activation_fn=torch.nn.Identity())
     np.testing.assert_allclose(matcher.score([texts]), expected, atol=1e-5)
     pieces = [len(matcher.tokenizer.encode([text])[0]) for text in texts]
-    assert matcher.truncation == ((1, sum(pieces) - 37) if sum(pieces) > 37 else (0, 0))
+    cut = matcher.reader.read([tuple(texts)]).truncation
+    assert cut == ((1, sum(pieces) - 37) if sum(pieces) > 37 else (0, 0))
 
 
 def test_settings_of_the_tokenizer_count_where_its_file_says_otherwise(bi_folder, spoilt):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matchwork.errors import DataError
 from matchwork.interact import WordWeights
 from matchwork.matcher import Matcher
-from matchwork.matcher.pair_rows import Truncation
+from matchwork.matcher.truncation import recorded_truncation
 from matchwork.models import MODELS
 from matchwork.rank import Calibration, rank_all
 from matchwork.text import TokenTable, WordTokenizer
@@ -139,11 +139,14 @@ def test_truncation_is_counted(tiny_matcher: Make) -> None:
     plain = tiny_matcher("bag")
     matcher = Matcher(plain.tokenizer, plain.model, max_query_length=2, max_document_length=3)
     long, short = "the museum in paris the louvre", "the sea"
-    scores = matcher.score([(long, long), (short, short), (long, short)])
-    assert matcher.truncation == (2, 7)  # one query by 4 words, one document by 3
+    with recorded_truncation() as cut:
+        scores = matcher.score([(long, long), (short, short), (long, short)])
+        assert cut.total == (2, 7)  # one query by 4 words, one document by 3
+        matcher.score([(short, short), (short, long)])
+        assert cut.total == (3, 10)  # adds up over calls
+    matcher.score([(short, long)])
+    assert cut.total == (3, 10)
     np.testing.assert_allclose(scores[0], plain.score([("the museum", "the museum in")])[0])
-    matcher.score([(short, short), (short, long)])
-    assert matcher.truncation == (3, 10)  # adds up over calls
     query, document = matcher.tokens(long, long)
     assert [t.text for t in query] == ["the", "museum"] and len(document) == 3
     assert matcher.output(long, long).evidence["contribution"].values.shape == (1, 2, 3)
@@ -153,15 +156,16 @@ def test_truncation_adds_up_over_windows(tiny_matcher: Make) -> None:
     plain = tiny_matcher("bag")
     matcher = Matcher(plain.tokenizer, plain.model, max_document_length=1)
     pairs = [("a", f"the sea {i}") for i in range(5)]
-    list(matcher.score_stream(pairs, window=2))
-    assert matcher.truncation == (5, 10)
+    with recorded_truncation() as cut:
+        list(matcher.score_stream(pairs, window=2))
+    assert cut.total == (5, 10)
 
 
 def test_progress_counts_every_pair(tiny_matcher: Make, pairs: list) -> None:
     told: list[int] = []
     matcher = tiny_matcher("bag")
     matcher.max_pairs = 2
-    matcher.score(pairs, progress=told.append)
+    matcher.score(pairs, advance=told.append)
     assert sum(told) == len(pairs) and max(told) <= 2
 
 
@@ -222,12 +226,12 @@ def test_nobody_scores_with_dropout(tiny_matcher: Make, pairs: list) -> None:
     """Whoever ends first does not switch the model back under the others."""
     matcher = tiny_matcher("bag")
     matcher.model.train()
-    with matcher.scoring():
-        with copy(matcher).scoring():
+    with matcher.inference.scoring():
+        with copy(matcher).inference.scoring():
             assert not matcher.model.training
         assert not matcher.model.training
     assert matcher.model.training
-    with pytest.raises(ValueError), matcher.scoring():
+    with pytest.raises(ValueError), matcher.inference.scoring():
         raise ValueError
     assert matcher.model.training
 
@@ -246,18 +250,18 @@ def test_truncation_of_some_pairs(tokenizer, tiny_matcher):
         matcher.max_document_length = 3
         pairs = [("who wrote", "a b c d e"), ("who", "a b"), ("who wrote", "a b c d e")]
         pairs += [("who " * 40, "wrote " * 40), ("who", "c d e f")]
-        rows = matcher.rows(pairs)
+        rows = matcher.reader.read(pairs)
         for part in ([0, 1, 2], [3], [1, 4], range(5)):
-            matcher.truncation = Truncation()
-            matcher.score([pairs[index] for index in part])
-            assert rows.take(np.array(part)).truncation == matcher.truncation
+            with recorded_truncation() as cut:
+                matcher.score([pairs[index] for index in part])
+            assert rows.take(np.array(part)).truncation == cut.total
 
 
 def test_scoring_stops_after_the_current_batch(tiny_matcher, pairs):
     matcher = tiny_matcher("bag")
     matcher.max_pairs = 1
-    rows, cancelled = matcher.rows(pairs), Event()
+    rows, cancelled = matcher.reader.read(pairs), Event()
     expected = matcher.score(pairs)
-    scores = matcher.score_rows(rows, lambda _: cancelled.set(), cancelled)
+    scores = matcher.score_tokens(rows, lambda _: cancelled.set(), cancelled)
     assert np.isnan(scores).sum() == len(pairs) - 1
     assert (scores[~np.isnan(scores)] == expected[~np.isnan(scores)]).all()

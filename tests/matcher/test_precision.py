@@ -18,7 +18,7 @@ from matchwork.models import MODELS
 
 @pytest.fixture(autouse=True)
 def _tiny_layers_are_worth_it(monkeypatch):
-    monkeypatch.setattr(precision_module, "_WORTH", 1)
+    monkeypatch.setattr(precision_module, "_MIN_WEIGHTS", 1)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_a_rounded_matcher_does_not_learn_nor_go_back(folder):
 
 
 def test_what_cannot_be_rounded_says_so(word_matcher):
-    with pytest.raises(ConfigError, match="int8 is for transformers, and bag reads"):
+    with pytest.raises(ConfigError, match="int8 is for transformers, and this matcher reads"):
         word_matcher.to(precision="int8")
     with pytest.raises(ConfigError, match="no precision 'fp4'; there are 32, bf16, int8"):
         word_matcher.to(precision="fp4")

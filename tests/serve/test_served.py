@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError, DataError
 from matchwork.matcher import Matcher
-from matchwork.matcher.pair_rows import Truncation
+from matchwork.matcher.truncation import Truncation
 from matchwork.rank import BM25, Calibration
 from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.rank.relevance import relevance

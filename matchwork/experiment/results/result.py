@@ -11,14 +11,12 @@ from matchwork.experiment.environment import hardware, versions
 from matchwork.experiment.outcome import ConditionOutcome, SeedOutcome, mean_evaluation
 
 if TYPE_CHECKING:
-    from matchwork.evaluate import Baseline
     from matchwork.experiment.condition import Condition
     from matchwork.experiment.prepare import Prepared
 
 
 def make_result(
     prepared: "Prepared",
-    baselines: Mapping[str, Mapping[str, "Baseline"]],
     outcomes: Sequence[SeedOutcome],
     seconds: float,
     commit: str | None,
@@ -27,7 +25,6 @@ def make_result(
 
     Args:
         prepared: The recipe with its data.
-        baselines: The baselines of every condition.
         outcomes: The outcome of every seed.
         seconds: Time that training and measuring took.
         commit: Commit of the code.
@@ -37,7 +34,7 @@ def make_result(
     """
     recipe = prepared.recipe
     described = {
-        name: _describe(condition, baselines[name], [o.conditions[name] for o in outcomes])
+        name: _describe(condition, [o.conditions[name] for o in outcomes])
         for name, condition in prepared.conditions.items()
     }
     main = described.pop(prepared.main.name)
@@ -63,14 +60,13 @@ def make_result(
 
 def _describe(
     condition: "Condition",
-    baselines: Mapping[str, "Baseline"],
     outcomes: Sequence[ConditionOutcome],
 ) -> dict[str, Any]:
     """Describe every system under one condition; the first is the matcher alone.
 
     Baselines are not tested against each other: p-values are for systems that were trained.
     """
-    names = list(outcomes[0].evaluations)
+    baselines, names = condition.baselines, list(outcomes[0].evaluations)
     systems = {name: mean_evaluation([o.evaluations[name] for o in outcomes]) for name in names}
     comparisons = compare_all(systems, baselines["BM25"].evaluation)
     described = {

@@ -27,7 +27,9 @@ class Limits(NamedTuple):
 
 def get_max_length(matcher: Matcher) -> int | None:
     """Return the most tokens that are read at once: of a pair, or of one text; None: any number."""
-    room = matcher.max_document_length if bi_encoded(matcher.model) else matcher.pair_room
+    room = (
+        matcher.max_document_length if bi_encoded(matcher.model) else matcher.reader.max_pair_tokens
+    )
     limit = None if room is None else room + num_special_tokens(matcher)
     return smallest(limit, _max_positions(matcher))
 

@@ -1,4 +1,4 @@
-"""RESULTS -> INSIGHT: where a matcher is good, and whether it learnt what it is said to learn."""
+"""The questions of the IASM paper: unknown words, shared words, smoothing of matrices."""
 
 from matchwork.studies.iasm.analysis import Analysis
 from matchwork.studies.iasm.groups import Difference, Estimate, Group

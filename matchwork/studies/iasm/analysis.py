@@ -1,4 +1,4 @@
-"""Everything found about one or two systems on one split, and how it becomes a file."""
+"""The analyses of one or two systems on one split, as tables, charts and files."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Up to three analyses of the same systems; `smoothing` has one entry per matcher."""
+    """Up to three analyses of the same systems.
+
+    Args:
+        dataset: Name of the data set.
+        split: Name of the split.
+        systems: Names of one or two systems.
+        protocol: Which queries count; empty where nothing was ranked.
+        out_of_vocabulary: Queries by unknown words.
+        smoothing: Matcher -> variances of its matching matrices.
+        overlap: Queries by shared words.
+    """
 
     dataset: str
     split: str
@@ -36,47 +46,47 @@ class Analysis:
 
     @property
     def title(self) -> str:
-        """What was analysed."""
+        """Systems, data set and split."""
         return f"{' and '.join(self.systems)} on {self.dataset}, split {self.split}"
 
     def tables(self) -> dict[str, Table]:
-        """Title -> table of each analysis that was made."""
-        found = {}
+        """Return title -> table of each analysis that was made."""
+        tables = {}
         if self.out_of_vocabulary:
-            found["Unknown words"] = out_of_vocabulary_table(self.out_of_vocabulary)
+            tables["Unknown words"] = out_of_vocabulary_table(self.out_of_vocabulary)
         if self.smoothing:
-            found["Smoother matrices"] = smoothing_table(self.smoothing)
+            tables["Smoother matrices"] = smoothing_table(self.smoothing)
         if self.overlap:
-            found["Shared words"] = overlap_table(self.overlap)
-        return found
+            tables["Shared words"] = overlap_table(self.overlap)
+        return tables
 
     def charts(self) -> dict[str, "Chart"]:
-        """Title -> chart of each analysis that was made, in the order of the tables."""
-        found: dict[str, Chart] = {}
+        """Return title -> chart of each analysis that was made, in the order of the tables."""
+        charts: dict[str, Chart] = {}
         if self.out_of_vocabulary:
-            found["Unknown words"] = out_of_vocabulary_chart(self.out_of_vocabulary)
+            charts["Unknown words"] = out_of_vocabulary_chart(self.out_of_vocabulary)
         if self.smoothing:
-            found["Smoother matrices"] = smoothing_chart(self.smoothing)
+            charts["Smoother matrices"] = smoothing_chart(self.smoothing)
         if self.overlap:
-            found["Shared words"] = overlap_chart(self.overlap)
-        return found
+            charts["Shared words"] = overlap_chart(self.overlap)
+        return charts
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; what was not analysed is left out."""
-        found: dict[str, Any] = {
+        """Return plain values; analyses that were not made are left out."""
+        values: dict[str, Any] = {
             "dataset": self.dataset,
             "split": self.split,
             "systems": list(self.systems),
         }
         if self.protocol:
-            found["protocol"] = self.protocol
+            values["protocol"] = self.protocol
         if self.out_of_vocabulary:
-            found["out_of_vocabulary"] = self.out_of_vocabulary.to_dict()
+            values["out_of_vocabulary"] = self.out_of_vocabulary.to_dict()
         if self.smoothing:
-            found["smoothing"] = {name: one.to_dict() for name, one in self.smoothing.items()}
+            values["smoothing"] = {name: one.to_dict() for name, one in self.smoothing.items()}
         if self.overlap:
-            found["overlap"] = self.overlap.to_dict()
-        return found
+            values["overlap"] = self.overlap.to_dict()
+        return values
 
     def sections(self) -> Iterator[Section]:
         """Return the parts of a report page."""

@@ -1,4 +1,4 @@
-"""Pictures of the analyses."""
+"""Charts of the analyses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +17,7 @@ _COLOURS = (POSITIVE, NEGATIVE)
 
 
 class _Mark(NamedTuple):
-    """A value with its range on the line `row`, in the colour of `series`."""
+    """A value with its range, on the line `row` in the colour of `series`."""
 
     row: str
     series: str
@@ -28,7 +28,7 @@ class _Mark(NamedTuple):
 
 
 def out_of_vocabulary_chart(found: OutOfVocabulary) -> "Chart":
-    """A panel per measure, a line per class."""
+    """Draw a panel per measure, a line per class."""
     import altair as alt
 
     panels = [
@@ -44,14 +44,14 @@ def out_of_vocabulary_chart(found: OutOfVocabulary) -> "Chart":
 
 
 def overlap_chart(found: Overlap) -> "Chart":
-    """A line per number of shared words."""
+    """Draw a line per number of shared words."""
     row = "{label} shared " + ("stems" if found.stemmed else "words") + ", n = {size:,}"
     panel = _panel(_group_marks(found.groups, MEASURE, row), MEASURE, width=460)
     return panel.properties(title="By the words that query and relevant document share")
 
 
 def smoothing_chart(results: Mapping[str, Smoothing]) -> "Chart":
-    """How often the last matrix is smoother than the first, and by how much."""
+    """Draw how often the last matrix is smoother than the first, and by how much."""
     import altair as alt
 
     share, ratio = (list(_smoothing_marks(results, part)) for part in ("share", "ratio"))
@@ -63,7 +63,7 @@ def smoothing_chart(results: Mapping[str, Smoothing]) -> "Chart":
 
 
 def _group_marks(groups: Sequence[Group], measure: str, row: str) -> list[_Mark]:
-    """Empty groups keep their line, without a mark."""
+    """Return a mark per group and system; empty groups have a line without values."""
     return [
         _mark(row.format(label=group.label, size=group.num_queries), system, found.get(measure))
         for group in groups
@@ -96,7 +96,7 @@ def _panel(
     show_rows: bool = True,
     percent: bool = False,
 ) -> "Chart":
-    """Points with their ranges; the series of a row one above the other."""
+    """Draw points with their ranges, the series of a row one above the other."""
     import altair as alt
 
     rows = list(dict.fromkeys(mark.row for mark in marks))

@@ -1,4 +1,4 @@
-"""Queries in groups, and how well each system ranks the queries of each group."""
+"""Queries in groups, and how well each system ranks each group."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from matchwork.evaluate import Evaluation, bootstrap_interval, canonical, holm, 
 from matchwork.evaluate.sample import Sample
 
 Evaluations: TypeAlias = Mapping[str, Evaluation]
-"""System -> how it ranked; the systems (one or two) were measured on the same queries."""
+"""System -> its evaluation; one or two systems, measured on the same queries."""
 
 
 class Estimate(NamedTuple):
@@ -34,7 +34,14 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Some queries and what each system makes of them; nothing is measured on an empty group."""
+    """A group of queries, and how each system ranks them.
+
+    Args:
+        label: Name of the group.
+        queries: Ids of its queries.
+        estimates: System -> measure -> value; nothing for an empty group.
+        differences: Measure -> first system minus second, where there are two.
+    """
 
     label: str
     queries: tuple[str, ...] = field(repr=False)
@@ -43,11 +50,11 @@ class Group:
 
     @property
     def num_queries(self) -> int:
-        """The size of the group."""
+        """Number of queries in the group."""
         return len(self.queries)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {
             "group": self.label,
             "num_queries": self.num_queries,
@@ -65,14 +72,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Grouping:
-    """All groups of an analysis, and how many queries had no relevant document to group them by."""
+    """All groups of an analysis; queries without a relevant document are in none."""
 
     groups: tuple[Group, ...]
     num_without_relevant: int
 
     @property
     def num_queries(self) -> int:
-        """How many queries are in groups."""
+        """Number of queries in all groups."""
         return sum(group.num_queries for group in self.groups)
 
     def _to_dict(self, **more: Any) -> dict[str, Any]:
@@ -85,7 +92,7 @@ class Grouping:
 
 
 def relevant_texts(split: Split, evaluations: Evaluations) -> dict[str, list[str]]:
-    """Query -> the texts of its relevant documents, for all measured queries that have any."""
+    """Return query -> texts of its relevant documents, for all measured queries that have any."""
     texts = {
         query: [
             split.documents[document]
@@ -121,7 +128,14 @@ def measure_groups(
     measures: Iterable[str],
     seed: int = 0,
 ) -> tuple[Group, ...]:
-    """Every group in the order given, each system's measures over its queries."""
+    """Measure every system on every group.
+
+    Args:
+        members: Group -> ids of its queries.
+        evaluations: System -> its evaluation.
+        measures: Names of measures.
+        seed: Of intervals and tests.
+    """
     names = [canonical(measure) for measure in measures]
     differences = {measure: _differences(members, evaluations, measure, seed) for measure in names}
     return tuple(
@@ -145,7 +159,7 @@ def measure_groups(
 def _differences(
     members: Mapping[str, Sequence[str]], evaluations: Evaluations, measure: str, seed: int
 ) -> dict[str, Difference]:
-    """Group -> difference of the two systems; nothing where there is only one."""
+    """Return group -> difference of the two systems; nothing for one system."""
     if len(evaluations) != 2:
         return {}
     values, p_values = {}, []

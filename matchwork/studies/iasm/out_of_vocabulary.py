@@ -1,13 +1,13 @@
-"""Does a matcher hold up when words are unknown? IASM's out-of-vocabulary partition.
+"""Queries by unknown words: the out-of-vocabulary partition of IASM.
 
 Zhao et al., ICDM 2020, tables V and VI. Only nouns and verbs count. A word is IV (training texts
 and pre-trained vectors know it), OOTV (vectors only), OOEV (training only) or OOBV (neither).
 The paper defines OOEV with the words of OOTV; the complement is the only sensible reading.
 
-A query belongs with the texts of all its relevant documents (in the paper's sets there is one),
-whole texts, whatever a matcher cuts off. Its hardest word decides: OOBV before OOEV before OOTV
-before IV, which makes the classes a partition. The counts by any word are there too: the paper's
-own counts on PubMed add up to more than its pairs.
+The words of a query are its own and those of all its relevant documents (in the paper's sets there
+is one), whole texts, also beyond a matcher's length limits. The hardest word decides: OOBV before
+OOEV before OOTV before IV, which makes the classes a partition. Counts by any word are given too:
+the paper's own counts on PubMed sum to more than its pairs.
 """
 
 from collections.abc import Mapping
@@ -29,8 +29,11 @@ HARDEST_FIRST = (WordClass.OOBV, WordClass.OOEV, WordClass.OOTV)
 class OutOfVocabulary(Grouping):
     """The four classes of queries, easiest first, and how each system ranks them.
 
-    `containing` counts the queries that have any word of a class; one query may count in several.
-    `num_without_words` had no noun or verb and are among the IV ones.
+    Args:
+        containing: Class -> number of queries with any word of it; a query may count in several.
+        num_without_words: Queries without noun or verb, which count as IV.
+        has_vectors: Whether the vocabulary has pre-trained vectors.
+        tagger: Name and version of the tagger.
     """
 
     containing: Mapping[str, int]
@@ -39,7 +42,7 @@ class OutOfVocabulary(Grouping):
     tagger: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return self._to_dict(
             num_without_words=self.num_without_words,
             tagger=self.tagger,
@@ -56,7 +59,18 @@ def out_of_vocabulary(
     tagger: Tagger | None = None,
     seed: int = 0,
 ) -> OutOfVocabulary:
-    """Each system's P@1, RR and AP by how well the tokenizer's vocabulary knows the words."""
+    """Measure P@1, RR and AP by how well a vocabulary knows the words.
+
+    Args:
+        split: The split.
+        evaluations: System -> its evaluation, with these measures.
+        tokenizer: A word tokenizer, whose vocabulary decides.
+        tagger: Finds nouns and verbs; `PatternTagger` by default.
+        seed: Of intervals and tests.
+
+    Raises:
+        ConfigError: The tokenizer has no vocabulary of words.
+    """
     vocabulary = getattr(tokenizer, "vocabulary", None)
     if not isinstance(vocabulary, Vocabulary):
         raise ConfigError(
@@ -88,14 +102,14 @@ def out_of_vocabulary(
 
 
 def hardest(present: frozenset[WordClass]) -> WordClass:
-    """The class of a pair that has words of these classes."""
+    """Return the class of a query that has words of these classes."""
     return next((each for each in HARDEST_FIRST if each in present), WordClass.IV)
 
 
 def word_classes(
     text: str, tokenizer: Tokenizer, vocabulary: Vocabulary, tagger: Tagger
 ) -> frozenset[WordClass]:
-    """The classes of the nouns and verbs of a text, by the very ids that a model would see."""
+    """Return the classes of the nouns and verbs of a text, by the ids that a model would see."""
     ids = tokenizer.encode([text])[0].tolist()
     counts = covered(tokenizer.tokens(text), tagger(text))
     return frozenset(
@@ -111,5 +125,5 @@ def _class_of(id: int, vocabulary: Vocabulary) -> WordClass:
 
 
 def _is_bigram(id: int, vocabulary: Vocabulary) -> bool:
-    """Pairs of words follow their words, which have been counted."""
+    """Return whether a token is a bigram, whose words are counted already."""
     return id < len(vocabulary) and " " in vocabulary.words[id]

@@ -1,8 +1,8 @@
-"""Does a matcher need shared words? P@1 by how many words a query shares with its answer.
+"""P@1 by the number of words a query shares with its answer.
 
 Zhao et al., ICDM 2020, figure 4: eleven groups by the number of distinct shared words that are
-no stop words, 0 to 9 and 10 or more. Where a query has several relevant documents, the one that
-shares most words counts: one easy answer makes an easy query.
+no stop words, 0 to 9 and 10 or more. With several relevant documents, the one that shares most
+words counts: one easy answer makes an easy query.
 """
 
 from collections.abc import Callable
@@ -22,20 +22,27 @@ LABELS = (*map(str, range(MOST)), f"{MOST}+")
 
 @dataclass(frozen=True)
 class Overlap(Grouping):
-    """The eleven groups, from no shared word to ten and more."""
+    """Eleven groups, from no shared word to ten and more."""
 
     stemmed: bool
     stop_words: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return self._to_dict(stemmed=self.stemmed, stop_words=self.stop_words)
 
 
 def overlap(
     split: Split, evaluations: Evaluations, *, stem: bool = False, seed: int = 0
 ) -> Overlap:
-    """Each system's P@1 by the number of shared words; `stem` with Snowball's English stemmer."""
+    """Measure each system's P@1 by the number of shared words.
+
+    Args:
+        split: The split.
+        evaluations: System -> its evaluation, with P@1.
+        stem: Compare words by their stems (Snowball, English).
+        seed: Of intervals and tests.
+    """
     words = _splitter(stem)
     relevant = relevant_texts(split, evaluations)
     members: dict[str, list[str]] = {label: [] for label in LABELS}
@@ -52,7 +59,7 @@ def overlap(
 
 
 def _splitter(stem: bool) -> Callable[[str], list[str]]:
-    """Lower-cased words without stop words, cut as BM25 cuts them."""
+    """Return a function that splits a text into words as BM25 does, without stop words."""
     with without_package("jax"):  # see rank/bm25.py
         from bm25s.stopwords import STOPWORDS_EN_PLUS
 

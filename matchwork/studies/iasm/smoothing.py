@@ -1,12 +1,12 @@
-"""Does training smooth the matching matrix? Variance of the last one against the first.
+"""Smoothing of the matching matrix: the variance of the last one against the first.
 
 Zhao et al., ICDM 2020, table VII, counts the pairs of a text and its match whose last matching
 matrix has a smaller variance than the first, and takes that as something the model learnt.
-Weights that learnt nothing do much the same (ReLU rows are averages over all words and cannot be
-negative), so every number stands beside that of untrained copies: the same architecture over the
-same encoder, weights drawn anew.
+Untrained weights do much the same (ReLU rows are averages over all words and cannot be negative),
+so every number is given for untrained copies as well: the same architecture over the same encoder,
+with new random weights.
 
-Variances are those of a population, over the cells of real words, in float64.
+Variances are population variances over the cells of words, in float64.
 """
 
 import re
@@ -30,7 +30,7 @@ _TABLE = re.compile(r"matching_(\d+)")
 
 
 class Smoothness(NamedTuple):
-    """How often the last matrix is smoother, and by how much its variance shrinks (median)."""
+    """Share of pairs whose last matrix is smoother, and median ratio of the two variances."""
 
     share: float
     ratio: float
@@ -40,7 +40,11 @@ class Smoothness(NamedTuple):
 class SplitSmoothing:
     """A matcher and its untrained copies on the relevant pairs of one split.
 
-    `num_empty` pairs had a text without words, hence no matrix, and are left out.
+    Args:
+        num_pairs: Number of measured pairs.
+        num_empty: Pairs left out since a text has no words, hence no matrix.
+        trained: Of the matcher.
+        untrained: Of each copy.
     """
 
     num_pairs: int
@@ -49,12 +53,12 @@ class SplitSmoothing:
     untrained: tuple[Smoothness, ...]
 
     def control(self, part: Callable[[Smoothness], float]) -> tuple[float, float, float]:
-        """Mean, lowest and highest of the untrained copies."""
+        """Return mean, lowest and highest value of the untrained copies."""
         values = [part(one) for one in self.untrained]
         return fmean(values), min(values), max(values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {
             "num_pairs": self.num_pairs,
             "num_empty": self.num_empty,
@@ -65,7 +69,7 @@ class SplitSmoothing:
 
 @dataclass(frozen=True)
 class Smoothing:
-    """What became of the first matching matrix in the last, split by split."""
+    """How the last matching matrix compares with the first, split by split."""
 
     model: str
     first: str
@@ -74,7 +78,7 @@ class Smoothing:
     splits: Mapping[str, SplitSmoothing]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {
             "model": self.model,
             "first": self.first,
@@ -91,7 +95,17 @@ def smoothing(
     seeds: Sequence[int] = (0, 1, 2),
     progress: Progress | None = None,
 ) -> Smoothing:
-    """Compare last and first matching matrix on the relevant pairs of each split."""
+    """Compare the last matching matrix with the first on the relevant pairs of each split.
+
+    Args:
+        matcher: A matcher with several matching matrices.
+        splits: Splits to measure.
+        seeds: Seeds of the untrained copies.
+        progress: Called while pairs are read.
+
+    Raises:
+        ConfigError: The matcher has fewer than two matching matrices.
+    """
     first, last = _first_and_last(matcher)
     copies = [untrained(matcher, seed) for seed in seeds]
     given = {split.name: _relevant_pairs(split) for split in splits}
@@ -120,7 +134,7 @@ def smoothing(
 
 
 def untrained(matcher: Matcher, seed: int) -> Matcher:
-    """The same architecture over the same encoder and links, every weight of its own drawn anew."""
+    """Return a copy with the same encoder and links and new random weights."""
     model = matcher.model
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -143,7 +157,7 @@ def variances(
     tables: Sequence[str],
     advance: Callable[[int], None] = lambda number: None,
 ) -> npt.NDArray[np.float64]:
-    """The variance of each named table of each pair, shape (pairs, tables)."""
+    """Return the variance of each named table of each pair, shape (pairs, tables)."""
     found = np.empty((len(pairs), len(tables)))
     for positions, output in matcher.outputs(pairs):
         with torch.inference_mode():
@@ -156,8 +170,8 @@ def variances(
 
 
 def _variance(table: Interaction) -> Tensor:
-    """Population variance over the real cells of every pair."""
-    # Equal tables must give equal sums, so a turned one is laid out like any other.
+    """Return the population variance over the unmasked cells of every pair, shape (batch,)."""
+    # Contiguous, so that a transposed table gives the same sum as an equal one.
     values, mask = table.values.double().contiguous(), table.mask
     count = mask.sum(dim=(1, 2)).clamp_min(1)
     mean = values.masked_fill(~mask, 0.0).sum(dim=(1, 2)) / count
@@ -167,7 +181,7 @@ def _variance(table: Interaction) -> Tensor:
 
 def _smoothness(found: npt.NDArray[np.float64]) -> Smoothness:
     first, last = found[:, 0], found[:, 1]
-    even = first == 0  # nothing to smooth: no ratio, and never smoother
+    even = first == 0  # a constant matrix: no ratio, and never smoother
     ratio = float(np.median(last[~even] / first[~even])) if not even.all() else 1.0
     return Smoothness(float((last < first).mean()), ratio)
 
@@ -177,7 +191,7 @@ def _relevant_pairs(split: Split) -> list[TextPair]:
 
 
 def _with_words(matcher: Matcher, split: str, pairs: Sequence[TextPair]) -> list[TextPair]:
-    """Pairs with words on both sides: the others have no matrix."""
+    """Return the pairs with words on both sides; the others have no matrix."""
     kept = [pair for pair in pairs if all(matcher.tokens(*pair))]
     if not kept:
         raise DataError(f"split {split!r} has no relevant pair with words on both sides")
@@ -185,8 +199,8 @@ def _with_words(matcher: Matcher, split: str, pairs: Sequence[TextPair]) -> list
 
 
 def matching_matrices(matcher: Matcher) -> list[str]:
-    """The names of the word-by-word matching matrices a matcher gives, first to last."""
-    with torch.inference_mode():  # evidence is computed when it is asked for
+    """Return the names of the matching matrices of a matcher, first to last."""
+    with torch.inference_mode():  # evidence is computed on access
         names = list(matcher.output("a", "b").evidence)
     layers = sorted(int(found[1]) for found in map(_TABLE.fullmatch, names) if found)
     return [f"matching_{layer}" for layer in layers]

@@ -1,4 +1,4 @@
-"""Each analysis as a table whose caption says what its numbers are over."""
+"""Each analysis as a table whose caption says what its numbers are computed over."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ _INTERVALS = "in brackets: 95 % bootstrap interval, of no width where all querie
 
 
 def out_of_vocabulary_table(found: OutOfVocabulary) -> Table:
-    """A row per class and measure."""
+    """Return a row per class and measure."""
     notes = [
         f"{found.num_queries:,} queries by the hardest noun or verb of the query and its relevant "
         "documents (IV: known to training and vectors, OOTV: vectors only, OOEV: training only, "
@@ -30,7 +30,7 @@ def out_of_vocabulary_table(found: OutOfVocabulary) -> Table:
 
 
 def overlap_table(found: Overlap) -> Table:
-    """A row per group."""
+    """Return a row per group."""
     words = "stems of words" if found.stemmed else "words"
     notes = [
         f"{found.num_queries:,} queries by the distinct {words} they share with a relevant "
@@ -40,7 +40,7 @@ def overlap_table(found: Overlap) -> Table:
 
 
 def smoothing_table(results: Mapping[str, Smoothing]) -> Table:
-    """Two rows per matcher and split, trained weights beside untrained ones."""
+    """Return two rows per matcher and split: trained weights beside untrained ones."""
     rows = []
     for name, found in results.items():
         for split, one in found.splits.items():
@@ -85,7 +85,7 @@ def _group_table(title: str, groups: Sequence[Group], notes: Sequence[str]) -> T
 
 
 def _rows(group: Group, compared: bool) -> Iterator[list[str]]:
-    """A line per measure; an empty group has one line that says so."""
+    """Yield a row per measure; an empty group has one row without values."""
     label, size = group.label, f"{group.num_queries:,}"
     if not group.queries:
         yield [label, size, "–", *("–" for _ in group.estimates), *(["–"] * 2 * compared)]

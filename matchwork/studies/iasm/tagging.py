@@ -1,7 +1,7 @@
-"""Where the nouns and verbs of a text stand.
+"""Finding the nouns and verbs of a text.
 
-A tagger reads running text; words are looked up by what the tokenizer makes of them. The two
-meet by their places in the text: a token counts when a noun or verb covers any part of it.
+A tagger reads running text, a vocabulary knows the tokens of a tokenizer. They meet by offsets: a
+token counts when a noun or verb covers any part of it.
 """
 
 import re
@@ -15,10 +15,10 @@ from matchwork.quiet import without_warnings
 from matchwork.text import Token
 
 Span: TypeAlias = tuple[int, int]
-"""A place [start, end) in a text, in code points."""
+"""Offsets [start, end) in a text, in code points."""
 
-# The pieces of the Penn treebank, on which the tagger was trained: "don't" is "do" and "n't".
-_PIECE = re.compile(
+# The words of the Penn treebank, on which the tagger was trained: "don't" is "do" and "n't".
+_WORD = re.compile(
     r"""
       (?:[^\W\d_]\.){2,}                  # U.S.
     | \d+(?:[.,]\d+)+                     # 3.5
@@ -32,15 +32,15 @@ _PIECE = re.compile(
 
 
 class Tagger(Protocol):
-    """Finds nouns and verbs; `name` is how results call it."""
+    """A function that finds nouns and verbs."""
 
     @property
     def name(self) -> str:
-        """What it is, with its version."""
+        """Name and version, as written into results."""
         ...
 
     def __call__(self, text: str) -> Sequence[Span]:
-        """Where the nouns and verbs of a text stand."""
+        """Return the offsets of the nouns and verbs of a text."""
         ...
 
 
@@ -49,17 +49,17 @@ class PatternTagger:
 
     @property
     def name(self) -> str:
-        """What it is, with its version."""
+        """Name and version, as written into results."""
         return f"pattern.en of textblob {version('textblob')}"
 
     def __init__(self) -> None:
         self._parser = _pattern_parser()
 
     def __call__(self, text: str) -> list[Span]:
-        """Words tagged NN* or VB*."""
-        spans = [match.span() for match in _PIECE.finditer(text)]
-        pieces = [text[start:end].replace("’", "'") for start, end in spans]
-        tagged = self._parser.find_tags(pieces)
+        """Return the offsets of words tagged NN* or VB*."""
+        spans = [match.span() for match in _WORD.finditer(text)]
+        words = [text[start:end].replace("’", "'") for start, end in spans]
+        tagged = self._parser.find_tags(words)
         return [
             span for span, (_, tag) in zip(spans, tagged, strict=True) if tag[:2] in ("NN", "VB")
         ]
@@ -77,6 +77,6 @@ def _pattern_parser() -> Any:
 
 
 def covered(tokens: Iterable[Token], spans: Iterable[Span]) -> list[bool]:
-    """For each token whether a span covers any part of it."""
-    inside = {place for start, end in spans for place in range(start, end)}
+    """Return for each token whether a span covers any part of it."""
+    inside = {index for start, end in spans for index in range(start, end)}
     return [not inside.isdisjoint(range(token.start, token.end)) for token in tokens]

@@ -19,7 +19,7 @@ def test_another_limit(folder, max_length):
     ours = CrossEncoder(str(folder), max_length=max_length, device="cpu")
     theirs = sentence_transformers.CrossEncoder(str(folder), max_length=max_length, device="cpu")
     np.testing.assert_allclose(ours.predict(PAIRS), theirs.predict(PAIRS), **EQUAL)
-    assert ours.matcher.truncation.tokens > 0 and ours.max_length == max_length
+    assert ours.matcher.reader.read(PAIRS).truncation.tokens > 0 and ours.max_length == max_length
 
 
 def test_a_limit_set_later(folder, tmp_path):
