@@ -117,7 +117,8 @@ def rank(folder: Path) -> Walk:
 
 def train(folder: Path) -> Walk:
     """Walk through `matchwork train examples/faq.toml`."""
-    return _in_new_process(["train", "examples/faq.toml", "--out", str(folder / "runs")])
+    out, results = str(folder / "runs"), str(folder / "results")
+    return _in_new_process(["train", "examples/faq.toml", "--out", out, "--results", results])
 
 
 def rerank(folder: Path) -> Walk:
