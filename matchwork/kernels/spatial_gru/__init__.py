@@ -5,8 +5,7 @@ IJCAI 2016, eq. 3). `spatial_gru` computes it by one of several engines, which g
 at different speeds.
 """
 
-from matchwork.kernels.spatial_gru.engines import ENGINES
-from matchwork.kernels.spatial_gru.front import spatial_gru
+from matchwork.kernels.spatial_gru.engines import ENGINES, spatial_gru
 from matchwork.kernels.spatial_gru.gates import Gates, spatial_gates
 from matchwork.kernels.spatial_gru.rectangles import corner_states, flip_rectangle
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights

@@ -32,14 +32,7 @@ class Neighbours(NamedTuple):
 def cell_gates(
     inputs: Tensor, neighbours: Neighbours, weights: SpatialWeights, activation: Activation
 ) -> Gates:
-    """Compute eq. 3 up to the candidate.
-
-    Args:
-        inputs: Shape (directions, ..., channels).
-        neighbours: The states of the three neighbours.
-        weights: All weights.
-        activation: Of the candidate.
-    """
+    """Compute eq. 3 up to the candidate; `inputs` has shape (directions, ..., channels)."""
     left, top, diagonal = neighbours
     q = torch.cat([top, left, diagonal, inputs], dim=-1)
     z = torch.softmax(_gate_logits(weights.gate, weights.gate_bias, q), dim=0)
@@ -54,13 +47,6 @@ def cell_gates(
     return Gates(z, r, torch.tanh(candidate) if activation == "tanh" else candidate)
 
 
-def next_state(gates: Gates, neighbours: Neighbours) -> Tensor:
-    """Compute the last line of eq. 3: mix the candidate and the neighbours' states."""
-    z_input, z_left, z_top, z_diagonal = gates.z.unbind()
-    left, top, diagonal = neighbours
-    return z_left * left + z_top * top + z_diagonal * diagonal + z_input * gates.candidate
-
-
 def spatial_gates(
     inputs: Tensor,
     lengths: Tensor,
@@ -69,31 +55,26 @@ def spatial_gates(
     *,
     activation: Activation = "tanh",
 ) -> Gates:
-    """Compute the gates and candidates of all cells from their states.
+    """Compute the gates and candidates of all cells from the arguments and result of `spatial_gru`.
 
     Like the states they are in the coordinates of each direction's own scan, and zero outside
     the real rectangle.
-
-    Args:
-        inputs: Shape (batch, rows, columns, channels).
-        lengths: Number of real rows and columns, shape (batch, 2).
-        weights: All weights.
-        states: The result of `spatial_gru`.
-        activation: Of the candidate.
     """
     wide = torch.promote_types(inputs.dtype, torch.float32)
     scans = scan_inputs(inputs, lengths, weights.directions).to(wide)
-    bordered = functional.pad(states.to(wide), (0, 0, 1, 0, 1, 0))
-    neighbours = Neighbours(
-        left=bordered[:, :, 1:, :-1], top=bordered[:, :, :-1, 1:], diagonal=bordered[:, :, :-1, :-1]
-    )
     outside = ~rectangle_mask(lengths, *inputs.shape[1:3]).unsqueeze(-1)
-    gates = cell_gates(scans.masked_fill(outside, 0.0), neighbours, weights.to(wide), activation)
-    z, r, candidate = (
+    near = neighbours_of(states.to(wide))
+    gates = cell_gates(scans.masked_fill(outside, 0.0), near, weights.to(wide), activation)
+    return Gates._make(
         None if part is None else part.masked_fill(outside, 0.0).to(inputs.dtype) for part in gates
     )
-    assert z is not None and candidate is not None
-    return Gates(z, r, candidate)
+
+
+def neighbours_of(states: Tensor) -> Neighbours:
+    """Return the neighbours of all cells; zeros at the border."""
+    bordered = functional.pad(states, (0, 0, 1, 0, 1, 0))
+    left, top = bordered[:, :, 1:, :-1], bordered[:, :, :-1, 1:]
+    return Neighbours(left, top, bordered[:, :, :-1, :-1])
 
 
 def _gate_logits(weights: Tensor, bias: Tensor, q: Tensor) -> Tensor:

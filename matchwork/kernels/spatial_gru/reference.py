@@ -3,18 +3,13 @@
 import torch
 from torch import Tensor
 
-from matchwork.kernels.spatial_gru.gates import Neighbours, cell_gates, next_state
+from matchwork.kernels.spatial_gru.gates import Neighbours, cell_gates
 from matchwork.kernels.spatial_gru.rectangles import rectangle_mask
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
 
 
-def supports(device_type: str, dtype: torch.dtype) -> str | None:
-    """Return None: loops run everywhere."""
-    return None
-
-
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
-    """Return the states of all cells; see `engines.EngineModule.scan`."""
+    """Return the states of all cells; see `engines.Engine.scan`."""
     directions, batch, rows, columns, _ = scans.shape
     border = scans.new_zeros(directions, batch, weights.units)
     inside = rectangle_mask(lengths, rows, columns)
@@ -26,7 +21,10 @@ def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Ac
         for j in range(columns):
             near = Neighbours(left=row[j], top=above[j + 1], diagonal=above[j])
             gates = cell_gates(scans[:, :, i, j], near, weights, activation)
-            row.append(next_state(gates, near).masked_fill(~inside[:, i, j, None], 0.0))
+            z_input, z_left, z_top, z_diagonal = gates.z.unbind()
+            state = z_left * near.left + z_top * near.top + z_diagonal * near.diagonal
+            state = state + z_input * gates.candidate
+            row.append(state.masked_fill(~inside[:, i, j, None], 0.0))
         table.append(torch.stack(row[1:], dim=2))
         above = row
     return torch.stack(table, dim=2)

@@ -46,11 +46,6 @@ class SpatialWeights(NamedTuple):
         """Width of an input."""
         return self.input.shape[2]
 
-    @property
-    def shared(self) -> bool:
-        """Whether all dimensions share one scalar gate."""
-        return self.gate.shape[2] == 1
-
     def to(self, dtype: torch.dtype) -> "SpatialWeights":
         """Convert to another type."""
         return SpatialWeights._make(None if part is None else part.to(dtype) for part in self)
@@ -66,8 +61,16 @@ class SpatialWeights(NamedTuple):
             raise ValueError(f"weights must be of a floating type, got {self.input.dtype}")
         if (self.reset is None) != (self.reset_bias is None):
             raise ValueError("reset and reset_bias go together: give both, or None for both")
-        for name, shape in self._shapes().items():
-            part: Tensor = getattr(self, name)
+        directions, units, channels = self.input.shape
+        gates = 1 if self.gate.ndim == 4 and self.gate.shape[2] == 1 else units
+        shapes = (
+            *((directions, 3, gates, 3 * units + channels), (directions, 3, gates)),
+            *((directions, 4, gates, 3 * units + channels), (directions, 4, gates)),
+            *(self.input.shape, (directions, units, 3 * units), (directions, units)),
+        )
+        for name, part, shape in zip(self._fields, self, shapes, strict=True):
+            if part is None:
+                continue
             if part.shape != shape:
                 raise ValueError(f"{name} weights must be {shape}, got {tuple(part.shape)}")
             if part.dtype != self.input.dtype or part.device != self.input.device:
@@ -75,18 +78,3 @@ class SpatialWeights(NamedTuple):
                     f"{name} weights are {part.dtype} on {part.device}, input weights "
                     f"{self.input.dtype} on {self.input.device}: use one type and one device"
                 )
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        directions, units = self.directions, self.units
-        gates = 1 if self.gate.ndim == 4 and self.shared else units
-        columns = 3 * units + self.channels
-        shapes: dict[str, tuple[int, ...]] = {
-            "gate": (directions, 4, gates, columns),
-            "gate_bias": (directions, 4, gates),
-            "state": (directions, units, 3 * units),
-            "bias": (directions, units),
-        }
-        if self.reset is not None:
-            shapes["reset"] = (directions, 3, gates, columns)
-            shapes["reset_bias"] = (directions, 3, gates)
-        return shapes
