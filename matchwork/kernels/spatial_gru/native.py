@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import torch
@@ -207,7 +208,9 @@ def _build(compiler: list[str], path: Path) -> None:
 def _run(command: list[str]) -> str:
     options: Any = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": _TIME_LIMIT}
     try:
-        done = subprocess.run(command, encoding="utf-8", errors="replace", check=False, **options)
+        done: CompletedProcess[str] = subprocess.run(
+            command, encoding="utf-8", errors="replace", check=False, **options
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BuildError(f"compiler {command[0]!r} did not run: {error}") from error
     if done.returncode != 0:

@@ -54,13 +54,13 @@ def last_hidden_state(
         Tensor, shape (batch, tokens, dim) with at most as many tokens as `ids`; with `first`
         it may have only one.
     """
-    if ragged_forward.can_run(network):
-        saving = _worth(_SPAN_WORK, layer_weights)
+    spans = ragged_forward.can_run(network)
+    work = _SPAN_WORK if spans else _PASS_WORK["cpu" if network.device.type == "cpu" else "gpu"]
+    saving = round(work / max(1, layer_weights))  # tokens that take that many multiplications
+    if spans:
         return ragged_forward.run(network, ids, _readable(mask), first, saving, **options)
-    device = "cpu" if network.device.type == "cpu" else "gpu"
     sensitive = network.config.model_type in _PADDING_SENSITIVE
-    saving = 0 if sensitive else _worth(_PASS_WORK[device], layer_weights)
-    return _in_passes(network, ids, mask, options, saving)
+    return _in_passes(network, ids, mask, options, 0 if sensitive else saving)
 
 
 def _in_passes(
@@ -86,8 +86,3 @@ def _readable(mask: Tensor) -> Tensor:
     mask = mask.clone()
     mask[:, 0] = True
     return mask
-
-
-def _worth(multiplications: float, layer_weights: int) -> int:
-    """Return the number of tokens that cost as many multiplications in all layers."""
-    return round(multiplications / max(1, layer_weights))
