@@ -30,19 +30,13 @@ def _plain(
 def states_on_gpu(
     vectors: Tensor, mask: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor
 ) -> Tensor:
-    """Return the states of all words; 0 at padding.
+    """Return the states of all words; 0 at padding. Other arguments as in `steps.states_of`.
 
     Triton launches one kernel for all steps, cuDNN several per step.
 
     Args:
         vectors: Word vectors, shape (stacks, batch, length, dim).
-        mask: True = real word, shape (batch, length); padding is at the end.
         weight: Tensor, shape (stacks, dim, 8 units).
-        recurrent: Tensor, shape (stacks, 2, units, 4 units).
-        bias: Tensor, shape (stacks, 8 units).
-
-    Returns:
-        Tensor, shape (stacks, batch, length, 2 units).
     """
     triton = _triton_engine() if vectors.is_cuda and vectors.dtype != torch.float64 else None
     if triton is None or recurrent.shape[2] > triton.MAX_UNITS:

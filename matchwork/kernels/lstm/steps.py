@@ -35,8 +35,7 @@ def states_of(gates: Tensor, mask: Tensor, recurrent: Tensor, bias: Tensor) -> T
     """Return the states of all words; 0 at padding.
 
     Args:
-        gates: Logits of the gates without the recurrent part, shape (stacks, batch, length,
-            8 units).
+        gates: Logits without the recurrent part, shape (stacks, batch, length, 8 units).
         mask: True = real word, shape (batch, length); padding is at the end.
         recurrent: Tensor, shape (stacks, 2, units, 4 units).
         bias: Tensor, shape (stacks, 8 units).

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from matchwork.kernels.switch import kernel
@@ -40,7 +41,10 @@ def last_hidden_state(
     layer_weights: int,
     first: bool = False,
 ) -> Tensor:
-    """Return the vectors after the last layer; those of padding are arbitrary.
+    """Return the vectors after the last layer, shape (batch, tokens, dim).
+
+    There are at most as many tokens as in `ids`, with `first` maybe only one; the vectors of
+    padding are arbitrary.
 
     Args:
         network: An encoder of the transformers library.
@@ -49,10 +53,6 @@ def last_hidden_state(
         options: Further inputs of shape (batch, tokens), such as `token_type_ids`.
         layer_weights: Number of weights in all layers, which says what a token costs.
         first: Only the vector of the first token is needed.
-
-    Returns:
-        Tensor, shape (batch, tokens, dim) with at most as many tokens as `ids`; with `first`
-        it may have only one.
     """
     spans = ragged_forward.can_run(network)
     work = _SPAN_WORK if spans else _PASS_WORK["cpu" if network.device.type == "cpu" else "gpu"]
@@ -75,14 +75,10 @@ def _in_passes(
     return in_passes(run, mask.sum(dim=1), min_saving)
 
 
-def _call(network: Any, ids: Tensor, mask: Tensor, options: Mapping[str, Tensor]) -> Tensor:
-    output = network(input_ids=ids, attention_mask=mask.long(), **options)
-    vectors: Tensor = output.last_hidden_state
-    return vectors
+def _call(network: Any, ids: Tensor, mask: Tensor, options: Mapping[str, Tensor]) -> Any:
+    return network(input_ids=ids, attention_mask=mask.long(), **options).last_hidden_state
 
 
 def _readable(mask: Tensor) -> Tensor:
     """Unmask every row's first token: attention over no token at all is NaN."""
-    mask = mask.clone()
-    mask[:, 0] = True
-    return mask
+    return mask.index_fill(1, mask.new_zeros(1, dtype=torch.long), True)
