@@ -7,9 +7,9 @@ at different speeds.
 
 from matchwork.kernels.spatial_gru.engines import ENGINES as ENGINES
 from matchwork.kernels.spatial_gru.engines import spatial_gru as spatial_gru
-from matchwork.kernels.spatial_gru.gates import Gates as Gates
-from matchwork.kernels.spatial_gru.gates import spatial_gates as spatial_gates
 from matchwork.kernels.spatial_gru.rectangles import corner_states as corner_states
 from matchwork.kernels.spatial_gru.rectangles import flip_rectangle as flip_rectangle
+from matchwork.kernels.spatial_gru.reference import Gates as Gates
+from matchwork.kernels.spatial_gru.reference import spatial_gates as spatial_gates
 from matchwork.kernels.spatial_gru.weights import Activation as Activation
 from matchwork.kernels.spatial_gru.weights import SpatialWeights as SpatialWeights

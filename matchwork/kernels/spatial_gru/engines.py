@@ -132,19 +132,16 @@ def _wide(values: Tensor) -> torch.dtype:
 
 
 def _check_inputs(inputs: Tensor, weights: SpatialWeights) -> None:
+    given = weights.input
     if inputs.ndim != 4 or inputs.shape[-1] != weights.channels:
-        raise ValueError(
-            f"inputs must be (batch, rows, columns, {weights.channels} channels), got "
-            f"{tuple(inputs.shape)}"
-        )
-    if not inputs.is_floating_point() or _wide(inputs) != _wide(weights.input):
-        raise ValueError(
-            f"inputs are {inputs.dtype}, weights {weights.input.dtype}: use one floating type"
-        )
-    if inputs.device != weights.input.device:
-        raise ValueError(
-            f"inputs are on {inputs.device}, weights on {weights.input.device}: use one device"
-        )
+        wanted = f"(batch, rows, columns, {weights.channels} channels)"
+        raise ValueError(f"inputs must be {wanted}, got {tuple(inputs.shape)}")
+    if not inputs.is_floating_point() or _wide(inputs) != _wide(given):
+        fault = f"inputs are {inputs.dtype}, weights {given.dtype}"
+        raise ValueError(f"{fault}: use one floating type")
+    if inputs.device != given.device:
+        fault = f"inputs are on {inputs.device}, weights on {given.device}"
+        raise ValueError(f"{fault}: use one device")
 
 
 def _check_lengths(lengths: Tensor, inputs: Tensor) -> None:
@@ -154,15 +151,13 @@ def _check_lengths(lengths: Tensor, inputs: Tensor) -> None:
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise ValueError(f"lengths must be integers, got {lengths.dtype}")
     if lengths.device != inputs.device:
-        raise ValueError(
-            f"lengths are on {lengths.device}, inputs on {inputs.device}: use one device"
-        )
+        fault = f"lengths are on {lengths.device}, inputs on {inputs.device}"
+        raise ValueError(f"{fault}: use one device")
     if lengths.is_cuda:  # reading them would synchronise with the GPU
         return
     # With a length past the grid a compiled engine would read outside its memory.
     for item, (height, width) in enumerate(lengths.tolist()):
         if not (0 <= height <= rows and 0 <= width <= columns):
-            raise ValueError(
-                f"lengths of item {item} are {(height, width)}, "
-                f"outside its grid of {rows} rows and {columns} columns"
-            )
+            grid = f"{rows} rows and {columns} columns"
+            fault = f"lengths of item {item} are {(height, width)}"
+            raise ValueError(f"{fault}, outside its grid of {grid}")

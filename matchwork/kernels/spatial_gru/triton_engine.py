@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from matchwork.kernels.spatial_gru.gates import neighbours_of
 from matchwork.kernels.spatial_gru.rectangles import rectangle_mask
+from matchwork.kernels.spatial_gru.reference import neighbours_of
 from matchwork.kernels.spatial_gru.triton_backward import sweep_backward
 from matchwork.kernels.spatial_gru.triton_forward import sweep_forward
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights

@@ -16,20 +16,13 @@ class SpatialWeights(NamedTuple):
     diagonal: the two orders of the paper.
     """
 
-    reset: Tensor | None
-    """(D, 3, g, 3u + c): left, top, diagonal; None: no reset gates (r = 1)."""
-    reset_bias: Tensor | None
-    """(D, 3, g)."""
-    gate: Tensor
-    """(D, 4, g, 3u + c): input, left, top, diagonal."""
-    gate_bias: Tensor
-    """(D, 4, g)."""
-    input: Tensor
-    """(D, u, c)."""
-    state: Tensor
-    """(D, u, 3u)."""
-    bias: Tensor
-    """(D, u)."""
+    reset: Tensor | None  # (D, 3, g, 3u + c): left, top, diagonal; None: no reset gates (r = 1)
+    reset_bias: Tensor | None  # (D, 3, g)
+    gate: Tensor  # (D, 4, g, 3u + c): input, left, top, diagonal
+    gate_bias: Tensor  # (D, 4, g)
+    input: Tensor  # (D, u, c)
+    state: Tensor  # (D, u, 3u)
+    bias: Tensor  # (D, u)
 
     @property
     def directions(self) -> int:
@@ -52,29 +45,28 @@ class SpatialWeights(NamedTuple):
 
     def check(self) -> None:
         """Raise `ValueError` unless shapes, types and devices fit each other."""
-        if self.input.ndim != 3 or self.directions not in (1, 2) or 0 in self.input.shape:
-            raise ValueError(
-                f"input weights must be (1 or 2 directions, units, channels), got "
-                f"{tuple(self.input.shape)}"
-            )
-        if not self.input.is_floating_point():
-            raise ValueError(f"weights must be of a floating type, got {self.input.dtype}")
+        given = self.input
+        if given.ndim != 3 or self.directions not in (1, 2) or 0 in given.shape:
+            wanted = "(1 or 2 directions, units, channels)"
+            raise ValueError(f"input weights must be {wanted}, got {tuple(given.shape)}")
+        if not given.is_floating_point():
+            raise ValueError(f"weights must be of a floating type, got {given.dtype}")
         if (self.reset is None) != (self.reset_bias is None):
             raise ValueError("reset and reset_bias go together: give both, or None for both")
-        directions, units, channels = self.input.shape
+        directions, units, channels = given.shape
         gates = 1 if self.gate.ndim == 4 and self.gate.shape[2] == 1 else units
         shapes = (
             *((directions, 3, gates, 3 * units + channels), (directions, 3, gates)),
             *((directions, 4, gates, 3 * units + channels), (directions, 4, gates)),
-            *(self.input.shape, (directions, units, 3 * units), (directions, units)),
+            *(given.shape, (directions, units, 3 * units), (directions, units)),
         )
         for name, part, shape in zip(self._fields, self, shapes, strict=True):
             if part is None:
                 continue
             if part.shape != shape:
                 raise ValueError(f"{name} weights must be {shape}, got {tuple(part.shape)}")
-            if part.dtype != self.input.dtype or part.device != self.input.device:
+            if part.dtype != given.dtype or part.device != given.device:
                 raise ValueError(
                     f"{name} weights are {part.dtype} on {part.device}, input weights "
-                    f"{self.input.dtype} on {self.input.device}: use one type and one device"
+                    f"{given.dtype} on {given.device}: use one type and one device"
                 )
