@@ -80,7 +80,7 @@ def _as_json(line: "Ranked") -> dict[str, object]:
 
 
 def _read(source: str, column_names: str | None) -> "list[Document]":
-    """The documents with their ids; those without one are named by their line."""
+    """Read documents; those without an id are named by their line."""
     from matchwork.data.tables import FORMATS, numbered_lines
     from matchwork.types import Document
 

@@ -1,4 +1,4 @@
-"""`matchwork score`: a pair file of any size in, the same pairs with their scores out."""
+"""`matchwork score`: add scores to a pair file of any size."""
 
 import time
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ def score(
 
 
 def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow"], list[str]]:
-    """The rows, and which columns they have."""
+    """Return the rows and the names of the columns that they have."""
     from matchwork.data import read_pairs
 
     rows = read_pairs(path, columns(column_names), require_label=False)
@@ -97,19 +97,21 @@ def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow
 
 
 class _Results:
-    """What is written of every pair beside what was read, column by column."""
+    """The columns that are added to each pair."""
 
     def __init__(self, matcher: "Matcher", probability: bool, class_: bool) -> None:
         self.matcher, self.probability, self.class_ = matcher, probability, class_
-        self.several = matcher.num_classes > 2
-        self.shown = range(matcher.num_classes) if self.several else [1]
-        titles = [f"probability_{label}" if self.several else "probability" for label in self.shown]
+        self.multiclass = matcher.num_classes > 2
+        self.shown = range(matcher.num_classes) if self.multiclass else [1]
+        titles = [
+            f"probability_{label}" if self.multiclass else "probability" for label in self.shown
+        ]
         self.names = ["score", *(titles if probability else []), *(["class"] if class_ else [])]
 
     def stream(
         self, texts: Iterator["TextPair"], advance: "Advance"
     ) -> Iterator[list[list[float | int]]]:
-        """Windows of columns."""
+        """Yield the new columns, a window of pairs at a time."""
         if len(self.names) == 1:
             for scores in self.matcher.score_stream(texts, advance=advance):
                 yield [scores.tolist()]
@@ -119,7 +121,7 @@ class _Results:
             if self.probability:
                 columns += [classes[:, label].tolist() for label in self.shown]
             if self.class_:
-                chosen = classes.argmax(axis=1) if self.several else classes[:, 1] >= 0.5
+                chosen = classes.argmax(axis=1) if self.multiclass else classes[:, 1] >= 0.5
                 columns.append(chosen.astype(int).tolist())
             yield columns
 
@@ -130,7 +132,7 @@ def _scored(
     copied: list[str],
     advance: "Advance",
 ) -> Iterator[list[Row]]:
-    """Windows of output rows; only one window of texts is ever held."""
+    """Yield output rows window by window; one window of texts is in memory."""
     numbers, fields = count(1), attrgetter(*copied)
     window: list[PairRow] = []
 
@@ -139,10 +141,10 @@ def _scored(
             window.append(row)
             yield row.query, row.document
 
-    for found in results.stream(texts(), advance):
+    for added in results.stream(texts(), advance):
         yield [
             (next(numbers), *fields(row), *values)
-            for row, *values in zip(window, *found, strict=True)
+            for row, *values in zip(window, *added, strict=True)
         ]
         window.clear()
 

@@ -1,4 +1,4 @@
-"""Tables that grow window by window: TSV, CSV, JSONL and Parquet, whole or not there at all."""
+"""Write TSV, CSV, JSONL or Parquet tables window by window, atomically."""
 
 import csv
 import gzip
@@ -23,7 +23,7 @@ _SEPARATORS = str.maketrans("\t\n\r", "   ")
 
 @contextmanager
 def open_table(path: str, names: Sequence[str]) -> Iterator[Write]:
-    """A function that appends rows; the file appears when the block ends without an error."""
+    """Yield a function that appends rows; the file appears if the block ends without an error."""
     format = "tsv" if path == STDOUT else _format(path)
     with ExitStack() as stack:
         if format == "parquet":
@@ -55,7 +55,7 @@ def _text_stream(stack: ExitStack, path: str) -> IO[str]:
 
 
 def _tsv(stream: IO[str], names: Sequence[str]) -> Write:
-    """No quoting, as our reader expects it: a tab or line break in a text becomes a space."""
+    """Write TSV without quotes, as our reader expects it; tabs and line breaks become spaces."""
 
     def write(rows: list[Row]) -> None:
         stream.writelines("\t".join(map(_cell, row)) + "\n" for row in rows)

@@ -1,6 +1,5 @@
 """FILES -> SPLITS: read data sets, from the catalogue or from files of one's own."""
 
-from matchwork.data import hcan as hcan  # registers a reader
 from matchwork.data import sets as sets  # registers the named data sets
 from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts, count
 from matchwork.data.collection import read_beir, read_collection

@@ -99,7 +99,8 @@ def load(path: str | Path) -> MatcherParts:
     folder = Path(path)
     config = _read_config(folder)
     foreign = [str(name) for name in config.get("import", [])]
-    import_modules(foreign, folder)
+    if foreign:
+        import_modules(foreign, folder)
     try:
         return _read_parts(folder, config)
     except UnknownNameError as error:

@@ -160,7 +160,7 @@ class Matcher(MatcherParts):
                 self.model.to(device)
             except (RuntimeError, AssertionError) as error:
                 raise ConfigError(f"no device {device!r}: {error}; use cpu") from error
-        if precision is not None:
+        if precision not in (None, self.precision):
             change_precision(self.model, self.precision, precision)
             self.precision = precision
         return self

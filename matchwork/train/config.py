@@ -11,7 +11,7 @@ import torch
 from matchwork.config import build, require_at_least, require_dropout, require_positive
 from matchwork.errors import ConfigError
 from matchwork.evaluate import canonical
-from matchwork.models import ModelConfig, StageConfig, StagedConfig
+from matchwork.models import ModelConfig, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train.losses import LOSSES, Loss
 from matchwork.train.optimizers import OPTIMIZERS, SCHEDULES
@@ -180,7 +180,7 @@ def stage_configs(
 
     `where` names the tables in messages ("recipe.toml: section [stage]").
     """
-    known = model.stage_configs if isinstance(model, StagedConfig) else {}
+    known = model.stage_configs
     for name, table in tables.items():
         if not known:
             raise ConfigError(f"{where}: this model has no stages, so leave {name!r} out")

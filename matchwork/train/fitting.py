@@ -19,7 +19,7 @@ from torch.multiprocessing.spawn import ProcessRaisedException
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import atomic_write, remove_leftovers
-from matchwork.models import FitsFeatureMeans, Model
+from matchwork.models import Model
 from matchwork.quiet import quiet_lightning
 from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig, keyword_only
@@ -190,8 +190,6 @@ def fit_feature_means(model: Model, samples: TrainingSet, use_gpu: bool = False)
 
     It reads up to `MAX_MEANS_PAIRS` pairs, spread evenly over all; most models collect nothing.
     """
-    if not isinstance(model, FitsFeatureMeans):
-        return
     was_training, home = model.training, next(model.parameters()).device
     device = torch.device("cuda") if use_gpu else home
     num_pairs = len(samples.labels)

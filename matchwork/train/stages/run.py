@@ -10,7 +10,7 @@ import torch
 
 from matchwork.errors import ConfigError, OutputError
 from matchwork.files import user_cache
-from matchwork.models import Model, Stage, Staged
+from matchwork.models import Model, Stage
 from matchwork.train.config import TrainConfig
 from matchwork.train.run import TrainingRun
 from matchwork.train.stages.files import (
@@ -41,8 +41,8 @@ def run_stages(run: TrainingRun) -> list[StageResult]:
     """
     model = run.model
     torch.manual_seed(run.seed)  # for parts that only stages need, made in the next line
-    stages = model.stages() if isinstance(model, Staged) else ()
-    if not isinstance(model, Staged) or not stages:
+    stages = model.stages()
+    if not stages:
         return []
     splits = [run.samples] if run.dev_samples is None else [run.samples, run.dev_samples]
     shared = run_hash(model.encoder, run.config.precision, run.seed)
