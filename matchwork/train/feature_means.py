@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from matchwork.models import FitsFeatureMeans, Model
+from matchwork.models import Model
 from matchwork.text import PairBatch
 from matchwork.train.samples import TrainingSet
 
@@ -18,12 +18,10 @@ def fit_feature_means(model: Model, samples: TrainingSet, use_gpu: bool = False)
     """Let the model collect mean feature values on up to `MAX_PAIRS` training pairs.
 
     Args:
-        model: The trained model; nothing is done unless it collects means.
+        model: The trained model; most collect no means.
         samples: The training pairs; a subset is spread evenly over all.
         use_gpu: Compute on a GPU if there is one; the model is moved back afterwards.
     """
-    if not isinstance(model, FitsFeatureMeans):
-        return
     was_training, home = model.training, next(model.parameters()).device
     device = torch.device("cuda") if use_gpu and torch.cuda.is_available() else home
     model.to(device).eval()

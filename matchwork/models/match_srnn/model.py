@@ -29,7 +29,7 @@ from matchwork.errors import ConfigError
 from matchwork.interact import (
     Evidence,
     Interaction,
-    LazyEvidence,
+    LazyMapping,
     WordWeights,
     cosine_table,
     same_words,
@@ -165,7 +165,7 @@ class MatchSRNN(MatchModel):
         scores = self.score(corners) if self.config.head == "linear" else corners
         mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         return MatchOutput(
-            scores.squeeze(-1), LazyEvidence(lambda: self._evidence(inputs, lengths, states, mask))
+            scores.squeeze(-1), LazyMapping(lambda: self._evidence(inputs, lengths, states, mask))
         )
 
     def interact(self, query: Encoded, document: Encoded) -> Tensor:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from matchwork.errors import ConfigError, OutputError
-from matchwork.models import Model, Stage, StageConfig, Staged
+from matchwork.models import Model, Stage, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train.config import TrainConfig
 from matchwork.train.stages.files import (
@@ -37,9 +37,9 @@ def run_stages(
     """
     model, texts, dev = run.model, run.samples, run.dev_samples
     torch.manual_seed(run.seed)  # for parts that only stages need, made in the next line
-    stages = model.stages() if isinstance(model, Staged) else ()
+    stages = model.stages()
     _configure(stages, configs)
-    if not isinstance(model, Staged) or not stages:
+    if not stages:
         return []
     splits = [texts] if dev is None else [texts, dev]
     shared = run_hash(model.encoder, run.config.precision, run.seed)

@@ -5,7 +5,7 @@ from typing import Any
 
 from matchwork.config import build
 from matchwork.errors import ConfigError
-from matchwork.models import ModelConfig, StageConfig, StagedConfig
+from matchwork.models import ModelConfig, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train.optimizers import OPTIMIZERS
 
@@ -20,7 +20,7 @@ def stage_configs(
         tables: Settings by stage, or plain tables of them; defaults fill what is left out.
         where: Names the tables in messages ("recipe.toml: section [stage]").
     """
-    known = model.stage_configs if isinstance(model, StagedConfig) else {}
+    known = model.stage_configs
     for name, table in tables.items():
         if not known:
             raise ConfigError(f"{where}: this model has no stages, so leave {name!r} out")
