@@ -157,7 +157,7 @@ def test_what_untrained_matchers_have_comes_from_its_json():
 
 @pytest.mark.parametrize("model", ["iasm", "match_srnn"])
 def test_the_numbers_of_a_model_come_from_their_results(model):
-    rows = tables(ROOT / f"docs/models/{model}.md")["Our numbers"]
+    rows = tables(ROOT / f"docs/models/{model}.md")["Results"]
     assert rows
     for recipe, measure, *written in rows:
         path, _, condition = recipe.partition("(../../")[2].partition(")")
