@@ -75,8 +75,10 @@ def _in_passes(
     return in_passes(run, mask.sum(dim=1), min_saving)
 
 
-def _call(network: Any, ids: Tensor, mask: Tensor, options: Mapping[str, Tensor]) -> Any:
-    return network(input_ids=ids, attention_mask=mask.long(), **options).last_hidden_state
+def _call(network: Any, ids: Tensor, mask: Tensor, options: Mapping[str, Tensor]) -> Tensor:
+    output = network(input_ids=ids, attention_mask=mask.long(), **options)
+    vectors: Tensor = output.last_hidden_state
+    return vectors
 
 
 def _readable(mask: Tensor) -> Tensor:
