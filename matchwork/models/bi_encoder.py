@@ -20,17 +20,11 @@ from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelCon
 
 @dataclass(frozen=True, kw_only=True)
 class BiEncoderConfig(ModelConfig):
-    """Settings of `BiEncoder`.
+    """Settings of `BiEncoder`."""
 
-    Attributes:
-        pooling: The text's vector: the mean of its token vectors, or that of [CLS].
-        similarity: How two text vectors are compared.
-        scale: Initial factor of the score, which training changes.
-    """
-
-    pooling: Literal["mean", "cls"] = "mean"
-    similarity: Literal["cosine", "dot"] = "cosine"
-    scale: float = 20.0
+    pooling: Literal["mean", "cls"] = "mean"  # of all tokens, or [CLS]
+    similarity: Literal["cosine", "dot"] = "cosine"  # how two text vectors are compared
+    scale: float = 20.0  # initial factor of the score, which training changes
 
     def __post_init__(self) -> None:
         require_positive(self, "scale")

@@ -21,15 +21,10 @@ from matchwork.text import Sequences
 
 @dataclass(frozen=True, kw_only=True)
 class ColBERTConfig(ModelConfig):
-    """Settings of `ColBERT`.
+    """Settings of `ColBERT`."""
 
-    Attributes:
-        dim: Width that token vectors are projected to (the paper: 128); None: no projection.
-        scale: Initial factor of the score, which training changes.
-    """
-
-    dim: int | None = None
-    scale: float = 1.0
+    dim: int | None = None  # width of projected tokens (the paper: 128)
+    scale: float = 1.0  # initial factor of the score, which training changes
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "dim")

@@ -22,14 +22,8 @@ class MagCell(nn.Module):
     """Rewrite one side's tokens by attention to the other side.
 
     The gates read raw scores by position: row j of `weight` and entry j of `token_weight` belong
-    to token j of the other text.
-
-    Args:
-        dim: Width of the vectors.
-        length: Maximum number of tokens of the other text.
-        highway: Pass the gated vectors through a highway layer.
-        dropout: Dropout of the gated vectors.
-        gate_bias: Initial bias of the highway's gate.
+    to token j of the other text, which has `length` tokens at most. With `highway`, the gated
+    vectors pass a highway layer, whose gate has the initial bias `gate_bias`.
     """
 
     def __init__(
