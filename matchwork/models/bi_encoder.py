@@ -15,7 +15,7 @@ from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths, unit_rows
 from matchwork.interact.similarity import EPSILON
-from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import IN_BATCH, MatchModel, MatchOutput, ModelConfig, register
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +37,7 @@ class BiEncoder(MatchModel):
     Config: ClassVar[type[ModelConfig]] = BiEncoderConfig
     config: BiEncoderConfig
     matches_tokens: ClassVar[bool] = False
-    training_defaults: ClassVar[dict[str, Any]] = {
-        **FINE_TUNING,
-        "loss": "softmax",
-        "negatives": "in-batch",
-        "learning_rate": 2e-5,
-    }
+    training_defaults: ClassVar[dict[str, Any]] = IN_BATCH
 
     def __init__(self, config: BiEncoderConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)

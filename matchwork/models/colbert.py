@@ -15,7 +15,7 @@ from torch import nn
 from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights, max_sim
-from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import IN_BATCH, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences
 
 
@@ -37,12 +37,7 @@ class ColBERT(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = ColBERTConfig
     config: ColBERTConfig
-    training_defaults: ClassVar[dict[str, Any]] = {
-        **FINE_TUNING,
-        "loss": "softmax",
-        "negatives": "in-batch",
-        "learning_rate": 2e-5,
-    }
+    training_defaults: ClassVar[dict[str, Any]] = IN_BATCH
 
     def __init__(self, config: ColBERTConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)

@@ -34,7 +34,6 @@ class SemanticMatching(nn.Module):
         dim: int,
         units: int,
         num_levels: int,
-        *,
         salience: Salience,
         pooling: Pooling,
         rectify: bool,

@@ -118,6 +118,8 @@ class IASM(MatchModel):
     def __init__(self, config: IASMConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         depth, dim = config.num_layers, encoder.dim
+        # Weights of new cosines and of the old matrix in a new one: equation 3 (static) or 2.
+        self._renewal = (0.0, 1.0) if config.update == "static" else (config.alpha, config.beta)
         self.Wq = nn.Parameter(torch.empty(depth, dim, dim))
         self.Wd = nn.Parameter(torch.empty(depth, dim, dim))
         self.bq = nn.Parameter(torch.empty(depth, dim))
@@ -161,13 +163,6 @@ class IASM(MatchModel):
             matrix = self.first_matrix(query, document)
         weights = Weights(self.Wq, self.Wd, self.bq, self.bd)
         return interactive_layers(matrix, query, document, weights, *self._renewal)
-
-    @property
-    def _renewal(self) -> tuple[float, float]:
-        """Weights of new cosines and of the old matrix in a new one: eq. 3 (static) or 2."""
-        if self.config.update == "static":
-            return 0.0, 1.0
-        return self.config.alpha, self.config.beta
 
     def _tables(self, layers: Layers) -> list[Tensor]:
         """Return A[0] to A[L], all (batch, query, document); only the CNN uses A[L]."""

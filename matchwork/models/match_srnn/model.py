@@ -166,13 +166,13 @@ class MatchSRNN(MatchModel):
         The cell score of the last cell is the score without its bias. Its growth along the last
         row is what each document word adds, along the last column what each query word adds.
         """
-        gates = spatial_gates(
-            inputs, lengths, self.weights, states, activation=self.config.activation
-        ).z.mean(-1)
+        activation = self.config.activation
+        gates = spatial_gates(inputs, lengths, self.weights, states, activation=activation)
+        mean_gates = gates.z.mean(-1)
         tables = {"interaction": inputs.mean(-1)}
         added: dict[Side, list[Tensor]] = {"query": [], "document": []}
         for scan, suffix in enumerate(("", "_reverse")[: len(states)]):
-            cells = torch.stack([self._read_out(states, scan), *gates[:, scan]], -1)
+            cells = torch.stack([self._read_out(states, scan), *mean_gates[:, scan]], -1)
             cells = flip_rectangle(cells, lengths) if suffix else cells
             cells = cells.masked_fill(~mask.unsqueeze(-1), 0.0)
             names = (f"state{suffix}", *(f"gate_{name}{suffix}" for name in GATES))
