@@ -10,6 +10,7 @@ import pytest
 import yaml
 from markdown_blocks import PAGES, ROOT, links, tables
 
+import matchwork
 from matchwork.data import CATALOGUE, READERS
 from matchwork.experiment.recipe import (
     SECTIONS,
@@ -357,3 +358,9 @@ def test_the_best_results_on_the_page_of_models_come_from_their_results():
         )
         best = max(one["measures"]["AP"]["mean"] for one in others if one["model"] in family)
         assert found[2] == f"{value:.4f}" == f"{best:.4f}", row[0]
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs/reference/api.md").read_text()
+    missing = [name for name in matchwork.__all__ if not re.search(rf"\b{name}\b", page)]
+    assert missing == ["__version__"]
