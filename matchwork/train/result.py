@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from matchwork.matcher.truncation import Truncation
+from matchwork.inputs import Truncation
 from matchwork.rank.calibration import AnyCalibration
 from matchwork.train.stages.files import StageResult
 from matchwork.types import Run

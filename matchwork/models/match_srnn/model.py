@@ -52,7 +52,9 @@ GATES = ("input", "left", "top", "diagonal")
 _TITLES = {
     "state": "How well the texts match up to each word pair",
     "gate_input": "Gate of the new match",
-    **{f"gate_{side}": f"Gate from the {side}" for side in ("left", "top", "diagonal")},
+    "gate_left": "Gate from the left",
+    "gate_top": "Gate from the top",
+    "gate_diagonal": "Gate from the diagonal",
 }
 
 
