@@ -34,15 +34,7 @@ def _write_error(path: Path, error: OSError) -> OutputError:
 
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary file that replaces `path` if the block ends without an error.
-
-    Args:
-        path: The file to write; its folder is created.
-        mode: "w" for UTF-8 text or "wb" for bytes.
-
-    Raises:
-        OutputError: If it cannot be written; `path` is then unchanged.
-    """
+    """Open a temporary file ("w" is UTF-8) that replaces `path` if the block succeeds."""
     path = Path(path)
     temporary: Path | None = None
     try:
@@ -51,17 +43,16 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             raise OutputError(f"cannot write {path}: it is a folder; name a file")
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         temporary = Path(name)
-        encoding = None if "b" in mode else "utf-8"
-        newline = None if "b" in mode else ""
-        with os.fdopen(handle, mode, encoding=encoding, newline=newline) as stream:
+        options: Any = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+        with os.fdopen(handle, mode, **options) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
         raise _write_error(path, error) from error
     finally:
         if temporary is not None:
@@ -70,18 +61,18 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 @contextmanager
 def atomic_folder(path: str | Path, own_files: Collection[str]) -> Iterator[Path]:
-    """Create a temporary folder that replaces `path` if the block ends without an error.
+    """Create a temporary folder that replaces `path` if the block succeeds.
 
-    Args:
-        path: The folder to write. An existing one is deleted.
-        own_files: Names of the files that may be in an existing folder.
-
-    Raises:
-        OutputError: If it cannot be written, or holds other files; `path` is then unchanged.
+    An existing folder is deleted, but refused if it holds files other than `own_files`.
     """
     path = Path(path)
     temporary: Path | None = None
-    _refuse_other_files(path, own_files)
+    others = sorted({e.name for e in path.iterdir()} - {*own_files}) if path.is_dir() else []
+    if others:
+        raise OutputError(
+            f"cannot save as {path}: the folder holds other files ({others[0]}) that would "
+            "be lost; name a new folder"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
@@ -111,17 +102,6 @@ def atomic_folder(path: str | Path, own_files: Collection[str]) -> Iterator[Path
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _refuse_other_files(folder: Path, own_files: Collection[str]) -> None:
-    if not folder.is_dir():
-        return
-    others = sorted(entry.name for entry in folder.iterdir() if entry.name not in own_files)
-    if others:
-        raise OutputError(
-            f"cannot save as {folder}: the folder holds other files ({others[0]}) that would "
-            "be lost; name a new folder"
-        )
-
-
 def remove_leftovers(folder: str | Path) -> None:
     """Delete temporary files that a killed process left in a folder."""
     for part in Path(folder).glob(".*.part"):
@@ -146,11 +126,7 @@ def write_json(path: str | Path, value: object) -> None:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        DataError: If it cannot be read or is not JSON; names the line.
-    """
+    """Read a JSON file."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:

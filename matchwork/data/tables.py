@@ -54,12 +54,7 @@ FORMATS: Registry[TableFormat] = Registry("table format")
 
 
 def read_table(path: str | Path, format: str | None = None) -> Table:
-    """Open a table.
-
-    Args:
-        path: The file.
-        format: Name in `FORMATS`; by default the suffix decides.
-    """
+    """Open a table of a format in `FORMATS`; by default the suffix decides."""
     path = Path(path)
     format = format or format_of(path)
     if format not in FORMATS:
@@ -102,40 +97,46 @@ def tab_separated(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the tab-separated fields of each line; blank lines are skipped.
 
-    Args:
-        path: The file.
-        num_fields: Number of fields of every line; that of the first line by default.
+    Every line must have `num_fields` fields; by default as many as the first.
     """
-    for line, text in numbered_lines(path):
-        if not text:
-            continue
-        fields = text.split("\t")
-        if len(fields) != num_fields:
-            if num_fields is not None:
-                raise _ragged(path, line, num_fields, len(fields))
-            num_fields = len(fields)
-        yield line, fields
+    rows = ((line, text.split("\t")) for line, text in numbered_lines(path) if text)
+    return _equally_long(path, rows, num_fields)
 
 
 def quoted(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the fields of each CSV record; records may span several lines."""
+    return _equally_long(path, _records(path, delimiter))
+
+
+def _records(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     # The csv module's default limit of 128 KiB a field (process-wide) is too small for books.
     csv.field_size_limit(sys.maxsize)
     lines = (f"{text}\n" for _, text in numbered_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    num_fields: int | None = None
     line = 1
     try:
         for fields in reader:
             if fields:
-                if len(fields) != num_fields:
-                    if num_fields is not None:
-                        raise _ragged(path, line, num_fields, len(fields))
-                    num_fields = len(fields)
                 yield line, fields
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"broken CSV quoting ({error})", path=path, line=line) from error
+
+
+def _equally_long(
+    path: str | Path, rows: Iterator[tuple[int, list[str]]], num_fields: int | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    for line, fields in rows:
+        if len(fields) != num_fields:
+            if num_fields is not None:
+                raise DataError(
+                    f"expected {num_fields} fields, found {len(fields)}; "
+                    "a text must not hold the separator itself",
+                    path=path,
+                    line=line,
+                )
+            num_fields = len(fields)
+        yield line, fields
 
 
 def with_header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Table:
@@ -215,14 +216,6 @@ def _parquet(path: Path) -> Table:
             raise DataError(f"damaged near row {next(rows)} ({error})", path=path) from error
 
     return Table(names, select)
-
-
-def _ragged(path: str | Path, line: int, expected: int, found: int) -> DataError:
-    return DataError(
-        f"expected {expected} fields, found {found}; a text must not hold the separator itself",
-        path=path,
-        line=line,
-    )
 
 
 def _empty(path: Path) -> DataError:

@@ -1,10 +1,6 @@
-"""Errors about a transformer's folder that say what is wrong with it.
+"""Errors about a transformer's folder that say what is wrong with it."""
 
-The transformers library raises errors of half a dozen kinds: the bare key of a dictionary, advice
-to set options that are not ours, and so on.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +9,22 @@ from matchwork.files import read_json
 
 
 def cannot_open(what: str, folder: Path, error: Exception) -> DataError:
-    """Translate an error of the transformers library.
-
-    Args:
-        what: What was to be opened ("the tokenizer").
-        folder: The transformer's folder.
-        error: The library's error.
-    """
+    """Say what an error of the transformers library means (the bare key of a dictionary, ...)."""
     return DataError(f"cannot open {what}: {_reason(error, folder / 'config.json')}", path=folder)
 
 
 def require_fit(report: Mapping[str, Any], folder: Path, *, without_pooler: bool) -> None:
-    """Refuse weights that do not fit `config.json`.
-
-    Args:
-        report: The library's loading report, with `mismatched_keys` and `missing_keys`.
-        folder: The transformer's folder.
-        without_pooler: Accept missing weights of the pooler.
-    """
-    unfit = sorted(report["mismatched_keys"])
-    if unfit:
-        name, actual, expected = unfit[0]
+    """Refuse weights that the library's loading report says do not fit `config.json`."""
+    if unfit := sorted(report["mismatched_keys"]):
+        name, *shapes = unfit[0]
+        actual, expected = (" x ".join(map(str, shape)) for shape in shapes)
         raise DataError(
-            f"the weights do not fit config.json: {name} is {_shape(actual)}, config.json asks for "
-            f"{_shape(expected)} ({len(unfit)} misfit); take both from the same model",
+            f"the weights do not fit config.json: {name} is {actual}, config.json asks for "
+            f"{expected} ({len(unfit)} misfit); take both from the same model",
             path=folder,
         )
-    missing = sorted(
-        key for key in report["missing_keys"] if not (without_pooler and "pooler" in key)
-    )
-    if missing:
+    names = sorted(report["missing_keys"])
+    if missing := [name for name in names if not (without_pooler and "pooler" in name)]:
         raise DataError(
             f"the weights are incomplete: no {missing[0]} ({len(missing)} missing)", path=folder
         )
@@ -51,8 +33,9 @@ def require_fit(report: Mapping[str, Any], folder: Path, *, without_pooler: bool
 def _reason(error: Exception, config: Path) -> str:
     if "trust_remote_code" in str(error):
         return (
-            f"it needs remote code ({_model_type(config)}), which is never run; only "
-            "architectures and tokenizers of the transformers library can be read"
+            f"it needs remote code (model_type = {read_json(config).get('model_type')!r}), which "
+            "is never run; only architectures and tokenizers of the transformers library can be "
+            "read"
         )
     if isinstance(error, KeyError) and error.args:
         text = _unknown(error.args[0], config)
@@ -69,11 +52,3 @@ def _unknown(key: object, config: Path) -> str:
         if value == key:
             return f"config.json: {name} = {key!r} is not known to the transformers library"
     return f"{key!r} is missing in its settings, or not known to the transformers library"
-
-
-def _model_type(config: Path) -> str:
-    return f"model_type = {read_json(config).get('model_type')!r}"
-
-
-def _shape(sizes: Sequence[int]) -> str:
-    return " x ".join(map(str, sizes))

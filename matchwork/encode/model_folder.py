@@ -19,10 +19,7 @@ _bars_lock = RLock()
 
 
 def packaged_folder(name: str) -> Path | None:
-    """Return the folder of a model installed as a package, or None if `name` is no such model.
-
-    The package is not imported.
-    """
+    """Return the folder of a model installed as a package, without importing it, or None."""
     if name not in PACKAGED:
         return None
     package, folder = PACKAGED[name]
@@ -33,19 +30,9 @@ def packaged_folder(name: str) -> Path | None:
 
 
 def transformer_folder(name: str | Path) -> Path:
-    """Return the folder of a transformer, downloaded if necessary.
-
-    Older versions of sentence-transformers wrote the transformer into the subfolder
-    `0_Transformer`.
-
-    Args:
-        name: A folder, a packaged model or a model of the hub.
-
-    Raises:
-        DataError: If it is not a transformer's folder, or cannot be downloaded.
-    """
+    """Return the folder of a transformer and check its files; see `model_folder`."""
     folder = model_folder(name)
-    inner = folder / "0_Transformer"
+    inner = folder / "0_Transformer"  # of old versions of sentence-transformers
     if inner.is_dir() and not (folder / "config.json").is_file():
         folder = inner
     _require_files(folder)
@@ -53,12 +40,7 @@ def transformer_folder(name: str | Path) -> Path:
 
 
 def model_folder(name: str | Path, **options: Any) -> Path:
-    """Return a model's folder, downloaded from the hub if necessary.
-
-    Args:
-        name: A folder, a packaged model or a model of the hub.
-        options: Options of huggingface_hub's `snapshot_download` (`revision`, `token`, ...).
-    """
+    """Return a model's folder: on disk, in a package, or downloaded by `snapshot_download`."""
     if isdir(name):  # unlike Path.is_dir, False for a name that is too long
         return Path(name)
     return packaged_folder(str(name)) or _download(str(name), **options)
@@ -119,18 +101,15 @@ def _require_files(folder: Path) -> None:
 @contextmanager
 def _bars_at_a_terminal() -> Iterator[None]:
     """Show the hub's progress bars at a terminal only."""
-    from huggingface_hub.utils.tqdm import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
+    from huggingface_hub import utils
 
+    bars: Any = utils  # does not declare its exports
     with _bars_lock:
-        hides = not are_progress_bars_disabled() and not (sys.stderr and sys.stderr.isatty())
+        hides = not bars.are_progress_bars_disabled() and not (sys.stderr and sys.stderr.isatty())
         if hides:
-            disable_progress_bars()
+            bars.disable_progress_bars()
         try:
             yield
         finally:
             if hides:
-                enable_progress_bars()
+                bars.enable_progress_bars()

@@ -74,6 +74,7 @@ class TransformerEncoder(Encoder):
                 f"for {num_rows}; they do not belong together"
             )
         self.transformer = network.requires_grad_(config.trainable)
+        self.cross_encode = config.cross_encode
         self._num_positions = num_positions(network)
         self.train(self.training)
 
@@ -81,11 +82,6 @@ class TransformerEncoder(Encoder):
     def dim(self) -> int:
         """Width of the vectors."""
         return int(self.transformer.config.hidden_size)
-
-    @property
-    def cross_encode(self) -> bool:
-        """Whether models get vectors of both texts read as one, by `encode_pair`."""
-        return self.config.cross_encode
 
     def layers(self) -> list[nn.Module]:
         """Return the transformer's layers; empty if all share their weights (ALBERT)."""
@@ -118,19 +114,17 @@ class TransformerEncoder(Encoder):
 
         If they are too long together, the longer one is truncated first.
         """
-        sides = self._truncate(self._subwords(query), self._subwords(document))
-        row, options = self._concatenate(*sides)
+        (first, second), row, options = self._concatenate(query, document)
         vectors = self._run(row, options)
         return EncodedPair(
             vectors[:, 0],
-            self._by_token(row.take(vectors, 1), sides[0].mask, query),
-            self._by_token(row.take(vectors, 3), sides[1].mask, document),
+            self._by_token(row.take(vectors, 1), first.mask, query),
+            self._by_token(row.take(vectors, 3), second.mask, document),
         )
 
     def encode_pair_first(self, query: Sequences, document: Sequences) -> Tensor:
         """Return `encode_pair(query, document).first` with less computation, shape (batch, dim)."""
-        sides = self._truncate(self._subwords(query), self._subwords(document))
-        row, options = self._concatenate(*sides)
+        _, row, options = self._concatenate(query, document)
         return self._run(row, options, first=True)[:, 0]
 
     @property
@@ -149,32 +143,24 @@ class TransformerEncoder(Encoder):
         ids = sequences.ids.masked_fill(~sequences.mask, 0) % self.config.vocab_size
         return Sequences(ids, sequences.mask)
 
-    def _truncate(self, *sides: Sequences) -> list[Sequences]:
-        limit = self.max_pair_tokens
-        if limit is None or sum(side.ids.shape[1] for side in sides) <= limit:
-            return list(sides)
-        lengths = longest_first(sides[0].lengths, sides[1].lengths, limit)
-        return [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
-
     def _concatenate(
-        self, query: Sequences, document: Sequences
-    ) -> tuple[ConcatenatedTexts, dict[str, Tensor]]:
-        """Return both texts as one, and their token types if the network has any."""
-        config = self.config
-        parts: list[Part] = [config.before, query, config.between, document, config.after]
+        self, *texts: Sequences
+    ) -> tuple[list[Sequences], ConcatenatedTexts, dict[str, Tensor]]:
+        """Return both texts truncated, both as one, and token types if the network has any."""
+        sides, limit, config = [*map(self._subwords, texts)], self.max_pair_tokens, self.config
+        if limit is not None and sum(side.ids.shape[1] for side in sides) > limit:
+            lengths = longest_first(sides[0].lengths, sides[1].lengths, limit)
+            sides = [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
+        parts: list[Part] = [config.before, sides[0], config.between, sides[1], config.after]
         row = ConcatenatedTexts.of(parts, self._padding)
         if not config.second_type:
-            return row, {}
+            return sides, row, {}
         columns = torch.arange(row.ids.shape[1], device=row.ids.device)
         second = (columns >= row.positions[3][:, :1]) & row.mask
-        return row, {"token_type_ids": second.long() * config.second_type}
+        return sides, row, {"token_type_ids": second.long() * config.second_type}
 
     def _run_distinct(self, row: ConcatenatedTexts) -> Tensor:
-        """Run the transformer once per distinct text.
-
-        Only in training, where a query is repeated for each of its candidates: at inference
-        every text comes once.
-        """
+        """Run the transformer once per distinct text; in training queries are repeated."""
         if not torch.is_grad_enabled() or not kernels.enabled():
             return self._run(row, {})
         first, group = distinct_rows(row.ids, row.mask)
@@ -186,13 +172,9 @@ class TransformerEncoder(Encoder):
         self, row: ConcatenatedTexts, options: dict[str, Tensor], first: bool = False
     ) -> Tensor:
         """Return the vectors of all tokens; with `first`, at least those of the first."""
+        size = sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
         with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
-            return last_hidden_state(
-                self.transformer, row.ids, row.mask, options, self._num_layer_weights(), first
-            )
-
-    def _num_layer_weights(self) -> int:
-        return sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
+            return last_hidden_state(self.transformer, row.ids, row.mask, options, size, first)
 
     def _by_token(
         self, vectors: Tensor, mask: Tensor, sequences: Sequences, special: Tensor | None = None
@@ -215,11 +197,7 @@ def _num_input_vectors(network: Any) -> int:
 
 
 def build_transformer(architecture: dict[str, Any]) -> nn.Module:
-    """Build a network with random weights; downloads nothing and runs no remote code.
-
-    Args:
-        architecture: The config of the transformers library as a plain table.
-    """
+    """Build a network with random weights; downloads nothing and runs no remote code."""
     transformers = import_transformers()
     settings = dict(architecture)
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)

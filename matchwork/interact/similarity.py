@@ -27,11 +27,9 @@ def unit_rows(vectors: Tensor) -> Tensor:
 
 
 def cosine_table(left: Tensor, right: Tensor) -> Tensor:
-    """Return the cosines of all rows, shape (..., m, n); a zero vector has cosine 0.
+    """Return the cosines of rows (..., m, dim) and (..., n, dim), shape (..., m, n).
 
-    Args:
-        left: Shape (..., m, dim).
-        right: Shape (..., n, dim).
+    A zero vector has cosine 0.
     """
     table: Tensor = _CosineTable.apply(left, right)  # type: ignore[no-untyped-call]
     return table
@@ -94,18 +92,19 @@ class _CosineTable(torch.autograd.Function):
 
 def _accumulate(rows: Tensor, factors: Tensor, weights: Tensor, others: Tensor) -> Tensor:
     """Return `factors * rows + weights @ others`, accumulated in place."""
-    total = (rows * factors).to(weights.dtype)
-    if total.ndim == 3:
-        total = total.baddbmm_(weights, others.to(weights.dtype))
-    else:
-        total = total + weights @ others.to(weights.dtype)
+    total, others = (rows * factors).to(weights.dtype), others.to(weights.dtype)
+    total = total.baddbmm_(weights, others) if total.ndim == 3 else total + weights @ others
     return total.to(rows.dtype)
+
+
+def pair_mask(query: Encoded, document: Encoded) -> Tensor:
+    """Return True where both words are real, shape (batch, query, document)."""
+    return query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
 
 
 def cosine(query: Encoded, document: Encoded) -> Interaction:
     """Return the cosine of every query word with every document word; 0 at padding."""
-    mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
-    return Interaction(cosine_table(query.vectors, document.vectors), mask)
+    return Interaction(cosine_table(query.vectors, document.vectors), pair_mask(query, document))
 
 
 def same_words(query: Encoded, document: Encoded) -> Tensor:
@@ -116,4 +115,4 @@ def same_words(query: Encoded, document: Encoded) -> Tensor:
             "WordEmbedding, but this one gives no word ids; use that, or compare vectors instead"
         )
     same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
-    return same & query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+    return same & pair_mask(query, document)

@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths, unit_rows
+from matchwork.interact.similarity import EPSILON
 from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
-
-EPSILON = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)

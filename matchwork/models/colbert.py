@@ -14,7 +14,7 @@ from torch import nn
 
 from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.interact import Interaction, LazyEvidence, LazyMapping, WordWeights, max_sim
+from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights, max_sim
 from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences
 
@@ -63,7 +63,7 @@ class ColBERT(MatchModel):
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """Compute MaxSim; the evidence is all cosines and the largest one of every query token."""
         best = max_sim(query.vectors, document.vectors, query.mask, document.mask)
-        evidence: LazyEvidence = LazyMapping(
+        evidence = LazyMapping[Evidence](
             lambda: {
                 "similarity": Interaction(best.table, best.mask),
                 "alignment": Interaction(best.alignment(), best.mask),

@@ -1,9 +1,9 @@
 """Stages: parts of a model that are trained before the whole model."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -49,12 +49,10 @@ class Texts(Protocol):
     @property
     def queries(self) -> TokenTable:
         """Distinct queries."""
-        ...
 
     @property
     def documents(self) -> TokenTable:
         """Distinct documents."""
-        ...
 
 
 class StageBatch(Protocol):
@@ -62,20 +60,18 @@ class StageBatch(Protocol):
 
     def to(self, device: torch.device) -> "StageBatch":
         """Return the batch on `device`."""
-        ...
 
 
 class Stage(ABC):
     """A part of a model that is trained before the whole: its batches, loss and dev measure.
 
-    The trainer seeds torch before `prepare`, every step, `measure` and `finish`, and moves modules
-    and batches to the device of training; `prepare`, `measure` and `finish` themselves move what
-    they read of `texts`.
+    The trainer seeds torch before every method with an effect, and moves modules and batches to
+    the device of training; `prepare`, `measure` and `finish` move what they read of `texts`.
 
     Attributes:
         name: Name in recipes and logs.
-        module: Holds exactly the parameters that the stage trains. Later stages may use them
-            frozen; the whole model trains them again if they require gradients there.
+        module: Holds exactly the parameters that the stage trains; the whole model trains them
+            again if they require gradients there.
         config: Settings of the stage.
         sides: The texts that it reads.
         after: Names of earlier stages whose result it uses; None: all of them.
@@ -89,9 +85,9 @@ class Stage(ABC):
 
     @property
     def reads(self) -> Mapping[str, Any]:
-        """Further JSON values that the result depends on.
+        """Further JSON values that must be equal for a finished stage to be reused.
 
-        A finished stage is reused only if these, `config` and the printed `module` are equal.
+        `config` and the printed `module` must be equal, too.
         """
         return {}
 
@@ -114,33 +110,7 @@ class Stage(ABC):
 
     @abstractmethod
     def measure(self, texts: Texts) -> dict[str, float]:
-        """Return measures on dev, computed without gradients.
-
-        "loss" (lower is better) selects the epoch and stops the stage; others are only logged.
-        """
+        """Return measures on dev, without gradients; the lowest "loss" selects the epoch."""
 
     def finish(self, texts: Texts) -> None:  # noqa: B027
         """Fill buffers of `module`; called once, with the weights of the best epoch."""
-
-
-@runtime_checkable
-class Staged(Protocol):
-    """A model of which some parts are trained before the whole."""
-
-    def stages(self) -> Sequence[Stage]:
-        """The stages in the order of training, as in `StagedConfig.stage_configs`."""
-        ...
-
-    def after_stages(self) -> None:
-        """Prepare the training of the whole model; called once all stages are trained."""
-        ...
-
-
-@runtime_checkable
-class StagedConfig(Protocol):
-    """The settings of a `Staged` model."""
-
-    @property
-    def stage_configs(self) -> Mapping[str, type[StageConfig]]:
-        """Settings class of each stage by its name, in the order of training."""
-        ...

@@ -1,7 +1,12 @@
 """TEXT -> TOKENS: tokenizers, vocabulary, idf and masked batches."""
 
-from matchwork.text.batch import PairBatch, Sequences, TokenTable, batches_by_length
-from matchwork.text.statistics import inverse_document_frequency
+from matchwork.text.batch import (
+    PairBatch,
+    Sequences,
+    TokenTable,
+    batches_by_length,
+    inverse_document_frequency,
+)
 from matchwork.text.subwords import SubwordTokenizer, SubwordTokenizerConfig
 from matchwork.text.tokenizer import (
     TOKENIZERS,

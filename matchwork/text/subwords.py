@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import tokenizers
 
-from matchwork.config import build, to_table
+from matchwork.config import build, require_choice, to_table
 from matchwork.errors import ConfigError, DataError
 from matchwork.text.batch import Ids, TokenTable
 from matchwork.text.raw import chunks, readable, spans_of
@@ -20,15 +20,16 @@ from matchwork.text.tokenizer import TOKENIZERS, Token
 
 Flags = npt.NDArray[np.bool_]
 Unit = Literal["subword", "word"]
+SpecialIds = tuple[int, ...]
 SpecialTokens = Literal["around", "before", "token"]
 
 
 class PairSpecialIds(NamedTuple):
     """The special ids around two texts read as one, and the token type of the second text."""
 
-    before: tuple[int, ...]
-    between: tuple[int, ...]
-    after: tuple[int, ...]
+    before: SpecialIds
+    between: SpecialIds
+    after: SpecialIds
     second_type: int
 
 
@@ -49,10 +50,7 @@ class SubwordTokenizerConfig:
     special_tokens: SpecialTokens = "around"
 
     def __post_init__(self) -> None:
-        for name, known in (("unit", get_args(Unit)), ("special_tokens", get_args(SpecialTokens))):
-            if getattr(self, name) not in known:
-                choices = ", ".join(f'"{choice}"' for choice in known)
-                raise ConfigError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
+        require_choice(self, "unit", "special_tokens")
 
 
 @TOKENIZERS.register("subword")
@@ -82,7 +80,7 @@ class SubwordTokenizer:
         self._backend.no_truncation()
         self._backend.no_padding()
         self._backend.encode_special_tokens = True  # "[SEP]" written in a text is just text
-        self._vocab_size = max(self._backend.get_vocab(with_added_tokens=True).values()) + 1
+        self.vocab_size = max(self._backend.get_vocab(with_added_tokens=True).values()) + 1
         self.special_ids, self._first = self._find_special_ids()
         self._max_tokens = self._max_text_tokens()
 
@@ -101,11 +99,6 @@ class SubwordTokenizer:
         """Return a copy with another `max_positions`."""
         return SubwordTokenizer(self._backend, replace(self.config, max_positions=max_positions))
 
-    @property
-    def vocab_size(self) -> int:
-        """Number of subwords; ids from here on continue a word."""
-        return self._vocab_size
-
     def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
         """Tokenize texts into ids, at most `max_length` tokens each."""
         rows: list[Ids] = []
@@ -115,7 +108,7 @@ class SubwordTokenizer:
                 ids = np.array([*self._first, *encoding.ids], dtype=np.int64)
                 continues = self._continues(encoding)
                 length = self._truncated_length(continues, max_length)
-                rows.append((ids + self._vocab_size * continues)[:length])
+                rows.append((ids + self.vocab_size * continues)[:length])
                 num_cut.append(max(0, len(ids) - length))
         table = TokenTable.from_rows(rows)
         return TokenTable(table.flat, table.starts, np.array(num_cut, dtype=np.int64))
@@ -133,11 +126,8 @@ class SubwordTokenizer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that is needed to build an equal tokenizer."""
-        return {
-            "kind": self.kind,
-            "config": to_table(self.config),
-            "backend": json.loads(self._backend.to_str()),
-        }
+        backend = json.loads(self._backend.to_str())
+        return {"kind": self.kind, "config": to_table(self.config), "backend": backend}
 
     @classmethod
     def from_dict(cls, table: dict[str, Any]) -> "SubwordTokenizer":
@@ -148,9 +138,7 @@ class SubwordTokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         return SubwordTokenizer.from_dict, (self.to_dict(),)  # compiled objects do not pickle
 
-    def _find_special_ids(
-        self,
-    ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]:
+    def _find_special_ids(self) -> tuple[tuple[SpecialIds, SpecialIds], SpecialIds]:
         """Return the special ids before and after a text, and those that are its tokens."""
         encoding = self._backend.encode("a")
         special = encoding.special_tokens_mask
@@ -176,12 +164,9 @@ class SubwordTokenizer:
         encoding = self._backend.encode("a", "a")
         ids, side = encoding.ids, encoding.sequence_ids
         first, second = ([i for i, s in enumerate(side) if s == wanted] for wanted in (0, 1))
-        if (
-            not first
-            or not second
-            or (len(first) + len(second) == len(ids) and self.special_ids[1])
-        ):
-            return PairSpecialIds(self.special_ids[0], self.special_ids[1], self.special_ids[1], 1)
+        before, after = self.special_ids
+        if not (first and second) or (len(first) + len(second) == len(ids) and after):
+            return PairSpecialIds(before, after, after, 1)
         return PairSpecialIds(
             tuple(ids[: first[0]]),
             tuple(ids[first[-1] + 1 : second[0]]),
@@ -210,8 +195,7 @@ class SubwordTokenizer:
         """Return the number of subwords within the limits."""
         length = len(continues)
         if max_length is not None:
-            starts = np.flatnonzero(~continues)
-            length = int(starts[max_length]) if max_length < len(starts) else length
+            length = int(np.append(np.flatnonzero(~continues), length)[: max_length + 1][-1])
         return length if self._max_tokens is None else min(length, self._max_tokens)
 
 

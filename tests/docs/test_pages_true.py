@@ -10,6 +10,7 @@ import pytest
 import yaml
 from markdown_blocks import PAGES, ROOT, links, tables
 
+import matchwork
 from matchwork.data import CATALOGUE, READERS
 from matchwork.experiment.recipe import (
     SECTIONS,
@@ -340,3 +341,9 @@ def hcan_cells(result, measures):
         yield f"{alone['mean']:.4f}"
         yield f"{fused[name]['mean']:.4f}" if fused else "–"
         yield "–" if alone["paper"] is None else f"{alone['paper']:.4f}"
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs/reference/api.md").read_text()
+    missing = [name for name in matchwork.__all__ if not re.search(rf"\b{name}\b", page)]
+    assert missing == ["__version__"]

@@ -1,6 +1,5 @@
 """Hashing auto-encoder: token vectors to binary codes and back."""
 
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -50,17 +49,12 @@ class Hashed:
 
     def _error(self, difference: Tensor) -> Tensor:
         """Sum or average the squares over the real tokens of every text."""
+        shares, average = self._mask.to(self.soft.dtype), self._of.reduction == "mean"
+        if average:
+            shares = shares / shares.sum(dim=-1, keepdim=True).clamp_min_(1)
         with torch.autocast(difference.device.type, enabled=False):
-            errors = (self._shares.unsqueeze(-2) @ difference.square()).squeeze(-2)
-        return errors.sum(dim=-1) if self._of.reduction == "sum" else errors.mean(dim=-1)
-
-    @cached_property
-    def _shares(self) -> Tensor:
-        """Weights of the tokens' squares, shape (batch, tokens)."""
-        real = self._mask.to(self.soft.dtype)
-        if self._of.reduction == "sum":
-            return real
-        return real / real.sum(dim=-1, keepdim=True).clamp_min_(1)
+            errors = (shares.unsqueeze(-2) @ difference.square()).squeeze(-2)
+        return errors.mean(dim=-1) if average else errors.sum(dim=-1)
 
 
 class HashingDenoiser(nn.Module):
@@ -76,9 +70,7 @@ class HashingDenoiser(nn.Module):
         reduction: Sum or average errors over tokens and values.
     """
 
-    def __init__(
-        self, dim: int, bits: int, *, alpha: float, tied: bool, reduction: Reduction
-    ) -> None:
+    def __init__(self, dim: int, bits: int, alpha: float, tied: bool, reduction: Reduction) -> None:
         super().__init__()
         self.alpha, self.reduction = alpha, reduction
         widths = [dim, dim // 2, dim // 2, bits]

@@ -12,27 +12,16 @@ from matchwork.models.hcan.semantic import Pooling, Salience
 
 
 class Preset(NamedTuple):
-    """The differences of the paper and its code; see also `relevance` and `SemanticMatching`.
-
-    Attributes:
-        competitors: Phrases that the softmax of relevance matching is over.
-        mean_feature: Whether relevance features include the means.
-        first_level: First level that is matched for relevance.
-        weighted_levels: Number of levels, from the words on, with phrase weights; None: all.
-        salience: How document words are weighed.
-        pooling: How BiLSTM states are pooled.
-        rectify: Whether BiLSTMs on contextual levels have a ReLU on their input.
-        head_layers: Number of hidden layers of the classifier.
-    """
+    """The differences of the paper and its code; see also `relevance` and `SemanticMatching`."""
 
     competitors: Competitors
-    mean_feature: bool
-    first_level: int
-    weighted_levels: int | None
+    mean_feature: bool  # whether relevance features include the means
+    first_level: int  # that is matched for relevance
+    weighted_levels: int | None  # with phrase weights, from the words on; None: all
     salience: Salience
     pooling: Pooling
-    rectify: bool
-    head_layers: int
+    rectify: bool  # a ReLU on the input of BiLSTMs on contextual levels
+    head_layers: int  # hidden layers of the classifier
 
 
 PRESETS = {
@@ -80,8 +69,3 @@ class HCANConfig(ModelConfig):
         for name in ("filters", "hidden"):
             if getattr(self, name) % 2:
                 raise ConfigError(f"{name} must be even, got {getattr(self, name)}")
-
-    @property
-    def max_query_length(self) -> int:
-        """`query_length`."""
-        return self.query_length

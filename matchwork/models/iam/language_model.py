@@ -21,8 +21,8 @@ class Predicted(NamedTuple):
 class LanguageModel(nn.Module):
     """Two softmax layers over words on top of a `TextReader`, forward and backward.
 
-    `words` are the sorted ids with a class of their own; all others are one class, <EOS> another.
-    There are none until `set_words` is called with those of the training texts.
+    `words` are the sorted ids with a class of their own (none until `set_words` is called); all
+    others are one class, <EOS> another.
     """
 
     words: Tensor
@@ -36,13 +36,10 @@ class LanguageModel(nn.Module):
         self.back = nn.Linear(units, 2)
 
     def set_words(self, words: Tensor, counts: Tensor) -> None:
-        """Set the words with a class of their own and make new softmax layers.
+        """Give these words (sorted ids) a class of their own; make new softmax layers.
 
-        Biases start as log frequencies; otherwise states would saturate to express them.
-
-        Args:
-            words: Sorted ids.
-            counts: Occurrences of each class: the words, all others, <EOS>.
+        Biases start as log frequencies of the `counts` of each class (the words, all others,
+        <EOS>); otherwise states would saturate to express them.
         """
         end = self.reader.end
         self.words = words.to(end.device)
@@ -55,17 +52,14 @@ class LanguageModel(nn.Module):
             setattr(self, name, layer)
 
     def forward(self, text: Encoded) -> Predicted:
-        """Predict every word from those before it and from those after it.
-
-        Nothing is predicted from an empty context. `text` must have ids.
-        """
+        """Predict every word of a text with ids from those before it and from those after it."""
         states = self.reader(text)
         classes, real = self.classes(text), states.mask[:, 1:]
         before, after = states.vectors[:, :-1][real], states.vectors[:, 1:][real]
+        following, previous = classes[:, 1:][real], classes[:, :-1][real]
         ahead, back = self.ahead, self.back
-        total = word_loss(
-            before[:, : self.units], ahead.weight, ahead.bias, classes[:, 1:][real]
-        ) + word_loss(after[:, self.units :], back.weight, back.bias, classes[:, :-1][real])
+        total = word_loss(before[:, : self.units], ahead.weight, ahead.bias, following)
+        total = total + word_loss(after[:, self.units :], back.weight, back.bias, previous)
         return Predicted(total, 2 * len(before))
 
     def classes(self, text: Encoded) -> Tensor:

@@ -29,7 +29,7 @@ from matchwork.errors import ConfigError
 from matchwork.interact import (
     Evidence,
     Interaction,
-    LazyEvidence,
+    LazyMapping,
     WordWeights,
     cosine_table,
     same_words,
@@ -56,6 +56,7 @@ _TITLES = {
     "gate_top": "Gate from the top",
     "gate_diagonal": "Gate from the diagonal",
 }
+_BACKWARDS = ", read backwards"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +121,11 @@ class MatchSRNN(MatchModel):
     evidence_titles: ClassVar[dict[str, str]] = {
         "interaction": "How strongly each word pair interacts",
         **_TITLES,
-        **{f"{name}_reverse": f"{title}, read backwards" for name, title in _TITLES.items()},
+        "state_reverse": _TITLES["state"] + _BACKWARDS,
+        "gate_input_reverse": _TITLES["gate_input"] + _BACKWARDS,
+        "gate_left_reverse": _TITLES["gate_left"] + _BACKWARDS,
+        "gate_top_reverse": _TITLES["gate_top"] + _BACKWARDS,
+        "gate_diagonal_reverse": _TITLES["gate_diagonal"] + _BACKWARDS,
     }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "hinge",
@@ -167,7 +172,7 @@ class MatchSRNN(MatchModel):
         scores = self.score(corners) if self.config.head == "linear" else corners
         mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
         return MatchOutput(
-            scores.squeeze(-1), LazyEvidence(lambda: self._evidence(inputs, lengths, states, mask))
+            scores.squeeze(-1), LazyMapping(lambda: self._evidence(inputs, lengths, states, mask))
         )
 
     def interact(self, query: Encoded, document: Encoded) -> Tensor:
