@@ -42,10 +42,7 @@ class LinkedWords:
 
     @classmethod
     def read(cls, path: str | Path, tokenizer: WordTokenizer) -> "LinkedWords":
-        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed.
-
-        The tokenizer brings words to the form of its tokens.
-        """
+        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed."""
         return _collect(_rows(path, tokenizer), path)
 
     @classmethod
