@@ -200,24 +200,26 @@ _FEED_FORWARD = (
 _BERT = (
     "encoder.layer",
     (
-        *(f"attention.self.{name}" for name in ("query", "key", "value", "dropout")),
-        *(f"attention.output.{name}" for name in ("dense", "dropout", "LayerNorm")),
-        *_FEED_FORWARD,
+        *("attention.self.query", "attention.self.key", "attention.self.value"),
+        *("attention.self.dropout", "attention.output.dense", "attention.output.dropout"),
+        *("attention.output.LayerNorm", *_FEED_FORWARD),
     ),
 )
 _MPNET = (
     "encoder.layer",
     (
-        *(f"attention.attn.{name}" for name in ("q", "k", "v", "dropout", "o")),
+        *("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        *("attention.attn.dropout", "attention.attn.o"),
         *("attention.dropout", "attention.LayerNorm", *_FEED_FORWARD),
     ),
 )
 _DISTILBERT = (
     "transformer.layer",
     (
-        *(f"attention.{name}" for name in ("q_lin", "k_lin", "v_lin", "dropout", "out_lin")),
+        *("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+        *("attention.dropout", "attention.out_lin"),
         *("", "sa_layer_norm"),  # no dropout after attention
-        *(f"ffn.{name}" for name in ("lin1", "activation", "lin2", "dropout")),
+        *("ffn.lin1", "ffn.activation", "ffn.lin2", "ffn.dropout"),
         "output_layer_norm",
     ),
 )
