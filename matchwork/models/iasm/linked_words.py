@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.data.tables import numbered_lines
 from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.files import numbered_lines
 from matchwork.text.tokenizer import WordTokenizer, WordTokenizerConfig
 
 _PARTS_OF_SPEECH = "nvar"

@@ -53,8 +53,11 @@ GATES = ("input", "left", "top", "diagonal")
 _TITLES = {
     "state": "How well the texts match up to each word pair",
     "gate_input": "Gate of the new match",
-    **{f"gate_{side}": f"Gate from the {side}" for side in ("left", "top", "diagonal")},
+    "gate_left": "Gate from the left",
+    "gate_top": "Gate from the top",
+    "gate_diagonal": "Gate from the diagonal",
 }
+_BACKWARDS = ", read backwards"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +105,11 @@ class MatchSRNN(MatchModel):
     evidence_titles: ClassVar[dict[str, str]] = {
         "interaction": "How strongly each word pair interacts",
         **_TITLES,
-        **{f"{name}_reverse": f"{title}, read backwards" for name, title in _TITLES.items()},
+        "state_reverse": _TITLES["state"] + _BACKWARDS,
+        "gate_input_reverse": _TITLES["gate_input"] + _BACKWARDS,
+        "gate_left_reverse": _TITLES["gate_left"] + _BACKWARDS,
+        "gate_top_reverse": _TITLES["gate_top"] + _BACKWARDS,
+        "gate_diagonal_reverse": _TITLES["gate_diagonal"] + _BACKWARDS,
     }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "hinge",
