@@ -19,14 +19,13 @@ from matchwork.cli.options import (
 from matchwork.cli.options import columns as read_columns
 from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
+from matchwork.types import SIDES, Side
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from matchwork.explain import Explanation
-    from matchwork.types import Side
 
-SIDES: tuple["Side", "Side"] = ("query", "document")
 EXAMPLES = examples(
     "matchwork explain MATCHER --query 'who wrote hamlet' --document 'a play by shakespeare'",
     "matchwork explain MATCHER --query TEXT --document TEXT --out why.html --out why.png",
@@ -154,7 +153,7 @@ def print_explanation(explanation: "Explanation", top_k: int) -> None:
             show.line(note)
 
 
-def _marked(explanation: "Explanation", side: "Side") -> "Text":
+def _marked(explanation: "Explanation", side: Side) -> "Text":
     """Return a text whose words are brighter the more they count."""
     from rich.text import Text
 

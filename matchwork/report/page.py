@@ -4,15 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from matchwork.files import write_text
+from matchwork.report.altair import Chart
 from matchwork.report.drawing import to_live_html, to_svg
 from matchwork.report.highlight import Stretch, Values, marked_text
 from matchwork.report.numbers import Cell, cell_text, is_numeric
-
-if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2127; --soft: #5b6570; --line: #d5dae0;
@@ -128,7 +126,7 @@ class Figure:
         live: Whether it has tooltips; at most one figure of a page can.
     """
 
-    chart: "Chart"
+    chart: Chart
     caption: str = ""
     live: bool = False
 

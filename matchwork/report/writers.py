@@ -1,18 +1,14 @@
 """Files in the format that their suffix names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from matchwork.errors import ConfigError
 from matchwork.files import atomic_write, write_json, write_text
+from matchwork.report.altair import Chart
 from matchwork.report.drawing import to_png, to_svg, to_vega_lite
 from matchwork.report.page import Section, write_report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from matchwork.report.drawing import Chart
 
 
 class Exportable(Protocol):
@@ -27,11 +23,11 @@ class Exportable(Protocol):
         """Return plain values for JSON."""
         ...
 
-    def sections(self) -> "Iterable[Section]":
+    def sections(self) -> Iterable[Section]:
         """Return the parts of the page."""
         ...
 
-    def picture(self) -> "Chart":
+    def picture(self) -> Chart:
         """Return everything on one sheet."""
         ...
 

@@ -1,7 +1,6 @@
 """View: heat maps of words against words, one table or all layers side by side."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +11,18 @@ from matchwork.explain.view import MAX_PAGE_WORDS, MAX_WORDS, VIEWS, View
 from matchwork.explain.views.layers import LayerSummary, layer_names, layer_summaries
 from matchwork.explain.views.paths import GATES, INTERACTION, MatchingPath, matching_paths
 from matchwork.ordering import order
-from matchwork.report.drawing import CELL, colour_scale, stack, word_axis
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import (
+    CELL,
+    chart_of,
+    colour_scale,
+    heat_cells,
+    stack,
+    word_axis,
+)
 from matchwork.report.highlight import Values
 from matchwork.report.page import Figure, Heading, Section
 from matchwork.types import Side
-
-if TYPE_CHECKING:
-    import altair as alt
-
-    from matchwork.report.drawing import Chart
 
 PAGE, PANEL = 1000, 230  # pixels: width of a row of layers; least width of one, for its title
 FORWARD, REVERSE = "#c2185b", "#1b7837"  # red and green paths, neither a colour of the cells
@@ -30,7 +32,7 @@ Indices = npt.NDArray[np.int64]
 
 def heat_map(
     explanation: Explanation, table: str | None = None, max_words: int = MAX_WORDS
-) -> "Chart":
+) -> Chart:
     """Draw one table as colours, words in text order; the interaction with its matching paths.
 
     Args:
@@ -39,8 +41,6 @@ def heat_map(
         max_words: Most words per side. Longer texts keep the words with the strongest cells, and
             the title says so.
     """
-    import altair as alt
-
     name = table or next(iter(explanation.tables), "")
     values = explanation.weighted(name)
     rows, columns = _words_shown(explanation, values, max_words)
@@ -53,7 +53,7 @@ def heat_map(
     return chart.properties(title=title)
 
 
-def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Chart"]:
+def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list[Chart]:
     """Draw every table with cells: layers or levels together, the others in order, then gates.
 
     A table that no layer changes is drawn once.
@@ -76,7 +76,7 @@ def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Cha
     return charts + [gate_strip(explanation, names, max_words) for names in strips]
 
 
-def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
+def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> Chart:
     """Draw the matching table of every layer, all on one scale of colours."""
     names = layer_names(explanation)
     summaries = {summary.name: _in_words(summary) for summary in layer_summaries(explanation)}
@@ -84,7 +84,7 @@ def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart"
     return _strip(explanation, tables, summaries, "Word matching, layer by layer", max_words)
 
 
-def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
+def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> Chart:
     """Draw every layer on a scale of its own, which shows what is left in a smooth table."""
     summaries = layer_summaries(explanation)
     tables = {
@@ -104,7 +104,7 @@ def level_names(explanation: Explanation) -> list[list[str]]:
     return [names for names in kinds if names]
 
 
-def level_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
+def level_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> Chart:
     """Draw the tables of all levels of one kind, on one scale of colours."""
     tables = {name: explanation.weighted(name) for name in names}
     notes = {name: _in_phrases(explanation, name) for name in names}
@@ -125,7 +125,7 @@ def gate_names(explanation: Explanation) -> list[list[str]]:
     ]
 
 
-def gate_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
+def gate_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> Chart:
     """Draw the gates of one scan, which say where each state was taken from, on one scale."""
     tables = {name: explanation.tables[name] for name in names}
     return _strip(explanation, tables, {}, "Where each state comes from", max_words)
@@ -137,13 +137,11 @@ def _strip(
     notes: dict[str, list[str]],
     title: str,
     max_words: int,
-) -> "Chart":
+) -> Chart:
     """Draw panels in rows as wide as a page, one below the other when the texts are long.
 
     All panels show the same words, those with the strongest cells of any panel.
     """
-    import altair as alt
-
     strength = np.abs(np.stack([explanation.tables[name] for name in tables])).max(axis=0)
     rows, columns = _words_shown(explanation, strength, max_words)
     colours = colour_scale(list(tables.values()))
@@ -181,8 +179,6 @@ def _map(
     query_words: bool = True,
     document_words: bool = True,
 ) -> "alt.Chart":
-    import altair as alt
-
     queries = [explanation.query_tokens[i].text for i in rows]
     documents = [explanation.document_tokens[i].text for i in columns]
     length = explanation.phrase_length(name)
@@ -194,18 +190,9 @@ def _map(
     ]
     across = word_axis(documents, labelAngle=-60) if document_words else None
     down = word_axis(queries) if query_words else None
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=cells))
-        .mark_rect()
-        .encode(
-            x=alt.X("d:O", title="document", axis=across),
-            y=alt.Y("q:O", title="query", axis=down),
-            color=alt.Color("value:Q", title=None, scale=colours),
-            tooltip=["query:N", "document:N", alt.Tooltip("value:Q", format=".4f")],
-        )
-        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
-    )
-    return chart
+    x = alt.X("d:O", title="document", axis=across)
+    y = alt.Y("q:O", title="query", axis=down)
+    return heat_cells(cells, x, y, colours, "query", "document")
 
 
 def _visibly_different(paths: list[MatchingPath]) -> list[MatchingPath]:
@@ -218,16 +205,14 @@ def _visibly_different(paths: list[MatchingPath]) -> list[MatchingPath]:
 
 def _line(path: MatchingPath, rows: Indices, columns: Indices) -> list["alt.Chart"]:
     """Draw a path through the words that are shown, each cell a point."""
-    import altair as alt
-
     row_at = {int(row): index for index, row in enumerate(rows)}
     column_at = {int(column): index for index, column in enumerate(columns)}
     points = [
         {"q": row_at[row], "d": column_at[column], "step": step}
-        for step, (row, column, _) in enumerate(path.cells)
+        for step, (row, column) in enumerate(path.positions)
         if row in row_at and column in column_at
     ]
-    base = alt.Chart(alt.InlineData(values=points)).encode(x="d:O", y="q:O", order="step:Q")
+    base = chart_of(points).encode(x="d:O", y="q:O", order="step:Q")
     colour, dash = _pen(path)
     return [
         base.mark_line(color=colour, strokeWidth=2.5, strokeDash=dash),

@@ -19,7 +19,7 @@ from matchwork.studies.iasm.smoothing import Smoothing
 from matchwork.studies.iasm.tables import out_of_vocabulary_table, overlap_table, smoothing_table
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from matchwork.studies.iasm.overlap import MEASURE, Overlap
 from matchwork.studies.iasm.smoothing import Smoothing
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
 
 _COLOURS = (POSITIVE, NEGATIVE)
 

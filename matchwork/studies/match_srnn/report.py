@@ -13,7 +13,7 @@ from matchwork.report.page import Figure, Heading, Paragraph, Section, Table, wr
 from matchwork.studies.match_srnn.figures import LCSFigures, LCSGrid
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
     from matchwork.studies.match_srnn.lcs import LCSDemo
 
 CELL = 74  # pixels: three gates stand in one
