@@ -121,11 +121,7 @@ class Explanation:
         return self.text(side)[words[0].start : max(word.end for word in words)]
 
     def table(self, name: str | None = None) -> Values:
-        """Return a table by name; without a name the first, which is nearest to the words.
-
-        Raises:
-            UnknownNameError: The model gave no table of this name.
-        """
+        """Return a table by name; without a name the first, which is nearest to the words."""
         if not self.tables:
             raise UnknownNameError(f"{self.model!r} gives no table of word pairs for this pair")
         name = next(iter(self.tables)) if name is None else name
@@ -239,11 +235,7 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "Explanation":
-        """Read what `to_dict` returned; derived entries are derived again.
-
-        Raises:
-            DataError: Entries are missing or damaged, or of a newer version.
-        """
+        """Read what `to_dict` returned; derived entries are derived again."""
         try:
             # Explanations without a version were written before there was one.
             if table.get("schema_version", VERSION) > VERSION:

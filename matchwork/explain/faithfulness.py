@@ -196,16 +196,7 @@ def _panel(result: Faithfulness, curve: FaithfulnessCurve) -> Chart:
 
 
 def matching_pairs(split: "Split", num_pairs: int, seed: int = 0) -> list[TextPair]:
-    """Draw pairs labelled as matches from a split, in random order.
-
-    Args:
-        split: The split.
-        num_pairs: Most pairs to draw.
-        seed: Of the order.
-
-    Raises:
-        DataError: The split has no matching pair.
-    """
+    """Draw at most `num_pairs` pairs labelled as matches from a split, in random order."""
     pairs = [(each.query, each.document) for each in split.pairs() if each.label > 0]
     if not pairs:
         raise DataError(f"split {split.name!r} has no pair labelled as a match to explain")

@@ -88,13 +88,8 @@ def view_data(explanation: "Explanation") -> dict[str, Any]:
 def view_tables(explanation: "Explanation", top_k: int = 10) -> list[Mapping[str, Any]]:
     """Return tables and notes of every view as plain values, for a page that draws them itself.
 
-    Args:
-        explanation: The explanation.
-        top_k: Most rows of a table.
-
-    Returns:
-        For each view that applies: `name`, `title`, `tables` (`caption`, `header`, `rows` of texts,
-        `note`) and `notes`.
+    For each view that applies: `name`, `title`, `tables` (`caption`, `header`, at most `top_k`
+    `rows` of texts, `note`) and `notes`.
     """
     found: list[Mapping[str, Any]] = []
     for name, view in views():

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,33 +13,14 @@ import numpy.typing as npt
 from matchwork.report.altair import Chart, alt
 from matchwork.report.highlight import NEGATIVE, POSITIVE
 
-FONT = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 # Ids that a drawing refers to: colours of legends, edges of panels.
 _IDS = re.compile(r'(?<= id=")(?=(?:gradient_|clip)\d)|(?<="url\(#)(?=(?:gradient_|clip)\d)')
 # Inherited from the page, so that charts follow its light or dark colours.
 INK = "currentColor"
 CELL = 18  # pixels: the smallest square whose label can be read
-_CONFIG: dict[str, Any] = {
-    "background": "transparent",
-    "font": FONT,
-    "padding": 16,  # a browser's font may be wider than the one measured here
-    "view": {"stroke": None},
-    "title": {"color": INK, "subtitleColor": INK, "anchor": "start", "fontSize": 14, "offset": 8},
-    "axis": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "tickColor": INK,
-        "domainColor": INK,
-        "gridColor": "#8884",
-        "labelFontSize": 11,
-        "labelFlush": False,  # else the outer labels move into their neighbours
-        "labelSeparation": 6,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-    },
-    "legend": {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"},
-    "header": {"labelColor": INK, "titleColor": INK},
-}
+# A wide padding, since a browser's font may be wider than the one measured here; without
+# `labelFlush`, or else the outer labels move into their neighbours.
+_CONFIG = json.loads(Path(__file__).with_name("charts.json").read_text(encoding="utf-8"))
 
 
 def to_vega_lite(chart: Chart) -> dict[str, Any]:

@@ -37,12 +37,9 @@ class Titles(NamedTuple):
 def lines_with_intervals(
     points: Sequence[LinePoint], titles: Titles, *, joined: bool = True
 ) -> Chart:
-    """Draw a dot for each value, with its interval as a bar.
+    """Draw a dot for each value, with its interval as a bar; `joined` dots form a line.
 
-    Args:
-        points: Values with intervals. Numeric `x` lie to scale, others in the order given.
-        titles: Titles of the parts.
-        joined: Whether to connect the dots of a line.
+    Numeric `x` lie to scale, others in the order given.
     """
     positions = _positions([point.x for point in points])
     names = list(dict.fromkeys(point.line for point in points))
@@ -71,12 +68,7 @@ def lines_with_intervals(
 
 
 def curves_with_bands(points: Sequence[LinePoint], titles: Titles) -> Chart:
-    """Draw a curve for each line, with its intervals as a band.
-
-    Args:
-        points: Values with intervals; every `x` must be a number.
-        titles: Titles of the parts.
-    """
+    """Draw a curve for each line over numeric `x`, with its intervals as a band."""
     names = list(dict.fromkeys(point.line for point in points))
     base = chart_of([point._asdict() for point in points]).encode(
         x=alt.X("x:Q", title=titles.x, axis=alt.Axis(grid=False, tickMinStep=1)),

@@ -26,16 +26,14 @@ class Bar(NamedTuple):
 def curve(
     history: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, by: str = "epoch"
 ) -> Chart:
-    """Draw training curves, one panel per column.
+    """Draw training curves, one panel per column, all numeric ones by default.
+
+    Empty cells are left out, several rows of one epoch are averaged.
 
     Args:
-        history: Rows as training logs them, or as `csv.DictReader` reads them. Empty cells are
-            left out, several rows of one epoch are averaged.
-        columns: Columns to draw; all numeric ones by default.
+        history: Rows as training logs them, or as `csv.DictReader` reads them.
+        columns: Columns to draw.
         by: Column of the x axis.
-
-    Raises:
-        DataError: The history has no such numbers.
     """
     points = _points(history, by)
     names = list(points) if columns is None else list(columns)
@@ -60,12 +58,7 @@ def curve(
 
 
 def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> Chart:
-    """Draw a bar per system in the order given, with its interval and value.
-
-    Args:
-        rows: The bars.
-        measure: Title of the x axis.
-    """
+    """Draw a bar per system in the order given, with its interval and value."""
     bars = [bar._asdict() | {"label": f"{bar.value:.4f}"} for bar in rows]
     base = chart_of(bars).encode(y=alt.Y("system:N", sort=None, title=None))
     value = alt.X("value:Q", title=measure)
@@ -77,12 +70,7 @@ def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> Chart:
 
 
 def wins_losses(differences: Iterable[float], measure: str = "") -> Chart:
-    """Draw the difference of every query to the baseline, largest gain first.
-
-    Args:
-        differences: One per query; the title counts those of 0.
-        measure: What they are differences of.
-    """
+    """Draw the difference of every query to the baseline, largest gain first."""
     changes = sorted(map(float, differences), reverse=True)
     gains = [change for change in changes if change > 0]
     losses = [change for change in changes if change < 0]

@@ -35,22 +35,13 @@ class Exportable(Protocol):
 def write(content: Exportable, path: str | Path) -> None:
     """Write `content` in the format that the suffix of `path` names, all of it or nothing.
 
-    Args:
-        content: What to write.
-        path: A file ending in `.json`, `.html`, `.png`, `.svg` or `.vl.json` (Vega-Lite).
-
-    Raises:
-        ConfigError: No format has this suffix.
+    `.json`, `.html`, `.png`, `.svg` or `.vl.json` (Vega-Lite).
     """
     writer_for(path)(content, Path(path))
 
 
 def writer_for(path: str | Path) -> Callable[[Exportable, Path], None]:
-    """Return the writer for the suffix of `path`; call it early to refuse a wrong name.
-
-    Raises:
-        ConfigError: No format has this suffix.
-    """
+    """Return the writer for the suffix of `path`; call it early to refuse a wrong name."""
     path = Path(path)
     for suffix, writer in _WRITERS.items():
         if path.name.lower().endswith(suffix):

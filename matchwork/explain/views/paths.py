@@ -45,7 +45,7 @@ class MatchingPath:
             "then the next document word, its top neighbour the next query word."
         ),
     ]
-    cells: tuple[PathStep, ...]
+    cells: list[PathStep]
 
     @property
     def positions(self) -> list[tuple[int, int]]:
@@ -93,7 +93,7 @@ def _path(explanation: Explanation, names: list[str], rule: Rule, reverse: bool)
         PathStep(rows[row], columns[column], move, queries[row], documents[column])
         for row, column, move in matching_path(*(tables if rule == "merged" else tables[:3]))
     ]
-    return MatchingPath(rule, reverse, tuple(cells if reverse else reversed(cells)))
+    return MatchingPath(rule, reverse, cells if reverse else cells[::-1])
 
 
 def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:

@@ -35,7 +35,7 @@ class LevelMatches:
 
     level: int
     phrase_length: int
-    matches: tuple[PhraseMatch, ...]
+    matches: list[PhraseMatch]
 
     @property
     def title(self) -> str:
@@ -68,7 +68,7 @@ def _level(explanation: Explanation, level: int) -> LevelMatches:
     columns = table.argmax(axis=1)
     values = table[np.arange(len(table)), columns]
     features = values * weights
-    matches = (
+    matches = [
         PhraseMatch(
             explanation.phrase("query", row, length),
             explanation.phrase("document", int(columns[row]), length),
@@ -79,8 +79,8 @@ def _level(explanation: Explanation, level: int) -> LevelMatches:
             float(features[row]),
         )
         for row in order(features).tolist()
-    )
-    return LevelMatches(level, length, tuple(matches))
+    ]
+    return LevelMatches(level, length, matches)
 
 
 def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:

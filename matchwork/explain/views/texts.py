@@ -10,20 +10,11 @@ from matchwork.explain.view import VIEWS, View
 from matchwork.report.altair import Chart, alt
 from matchwork.report.drawing import chart_of
 from matchwork.report.highlight import NEGATIVE, POSITIVE, Scale, Segment, marked_text, segments
+from matchwork.report.page import Table
 from matchwork.types import SIDES, Side
 
 LINE, LINE_HEIGHT, LETTER = 96, 22, 7.3  # letters per line of a strip; pixels
 MAX_LETTERS = 14 * LINE
-
-
-def explanation_html(explanation: Explanation, num_pairs: int = 10) -> str:
-    """Return both texts as HTML with their words marked, the score and the strongest pairs."""
-    return (
-        f"<p>Score <strong>{explanation.score:.4f}</strong> by "
-        f"{escape(explanation.model)}{explanation.probability_phrase}.</p>"
-        f"{''.join(_side(explanation, side) for side in SIDES)}"
-        f"{_strongest(explanation, num_pairs)}"
-    )
 
 
 def _side(explanation: Explanation, side: Side) -> str:
@@ -42,21 +33,14 @@ def _side(explanation: Explanation, side: Side) -> str:
     )
 
 
-def _strongest(explanation: Explanation, num_pairs: int) -> str:
+def _strongest(explanation: Explanation) -> str:
     if not explanation.tables or not explanation.table().size:
         return ""
-    rows = "".join(
-        f"<tr><td>{escape(query)}</td><td>{escape(document)}</td>"
-        f"<td style='text-align:right'>{value:.4f}</td></tr>"
-        for query, document, value in explanation.strongest(top_k=num_pairs)
-    )
     title = explanation.title(next(iter(explanation.tables)))
     return (
         "<p style='margin-bottom:0'><strong>Strongest word pairs</strong> "
         f"<small>({escape(title.lower())})</small></p>"
-        "<table><thead><tr><th style='text-align:left'>query</th>"
-        "<th style='text-align:left'>document</th><th style='text-align:right'>value</th></tr>"
-        f"</thead><tbody>{rows}</tbody></table>"
+        + Table(["query", "document", "value"], explanation.strongest()).html()
     )
 
 
@@ -67,8 +51,13 @@ class Highlight:
     explanation: Explanation
 
     def html(self) -> str:
-        """Return the explanation as running text."""
-        return f"<section>{explanation_html(self.explanation)}</section>"
+        """Return the score, both texts and the strongest pairs."""
+        one = self.explanation
+        return (
+            f"<section><p>Score <strong>{one.score:.4f}</strong> by "
+            f"{escape(one.model)}{one.probability_phrase}.</p>"
+            f"{''.join(_side(one, side) for side in SIDES)}{_strongest(one)}</section>"
+        )
 
 
 def word_strip(explanation: Explanation, side: Side) -> Chart | None:
