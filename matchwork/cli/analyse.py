@@ -18,9 +18,9 @@ from matchwork.cli.options import (
     Protocol,
     data_options,
     examples,
+    open_matcher,
 )
 from matchwork.cli.options import columns as read_columns
-from matchwork.cli.scorers import open_matcher
 from matchwork.errors import DataError
 
 if TYPE_CHECKING:

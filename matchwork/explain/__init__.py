@@ -14,6 +14,7 @@ from matchwork.explain.schema import json_schema as json_schema
 from matchwork.explain.shares import Shares as Shares
 from matchwork.explain.spans import Span as Span
 from matchwork.explain.titles import evidence_title as evidence_title
+from matchwork.explain.titles import layer_title as layer_title
 from matchwork.explain.view import VIEWS as VIEWS
 from matchwork.explain.view import View as View
 from matchwork.explain.view import view_tables as view_tables

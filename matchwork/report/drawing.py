@@ -91,11 +91,11 @@ def heat_cells(
 
 
 def signed_bars(
-    values: Iterable[tuple[str, float]], x: "alt.X", step: int, format: str = ".4f"
+    what: str, values: Iterable[tuple[str, float]], x: "alt.X", step: int, format: str = ".4f"
 ) -> "alt.Chart":
-    """Draw a horizontal bar per named value, blue above zero and orange below."""
+    """Draw a horizontal bar per named value (of a `what`), blue above zero and orange below."""
     rows = [
-        {"name": name, "value": value, "colour": POSITIVE if value >= 0 else NEGATIVE}
+        {what: name, "value": value, "colour": POSITIVE if value >= 0 else NEGATIVE}
         for name, value in values
     ]
     bars: alt.Chart = (
@@ -103,9 +103,9 @@ def signed_bars(
         .mark_bar()
         .encode(
             x=x,
-            y=alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=140, ticks=False)),
+            y=alt.Y(f"{what}:N", title=None, sort=None, axis=alt.Axis(labelLimit=140, ticks=False)),
             color=alt.Color("colour:N", scale=None),
-            tooltip=value_tip("name", format=format),
+            tooltip=value_tip(what, format=format),
         )
         .properties(height=alt.Step(step))
     )

@@ -16,7 +16,9 @@ def share_bars(shares: Shares) -> Chart:
         fontSize=13,
     )
     x = alt.X("value:Q", title=None, axis=alt.Axis(tickCount=5))
-    return signed_bars(effects, x, step=22, format="+.4f").properties(width=420, title=title)
+    return signed_bars("part", effects, x, step=22, format="+.4f").properties(
+        width=420, title=title
+    )
 
 
 VIEWS.add(

@@ -137,7 +137,9 @@ def contribution_bars(explanation: Explanation, max_words: int = MAX_BARS) -> Ch
         some = f"the first {len(bars)} of {len(one.words)}, " if len(bars) < len(one.words) else ""
         subtitle = f"{some}all together {one.totals[0]:.4f}"
         title = alt.TitleParams(_title(explanation, one), subtitle=subtitle, fontSize=13)
-        panels.append(signed_bars(bars, x, step=18).properties(width=BAR_WIDTH, title=title))
+        panels.append(
+            signed_bars("word", bars, x, step=18).properties(width=BAR_WIDTH, title=title)
+        )
     chart: Chart = alt.hconcat(*panels, spacing=40)
     return chart
 
