@@ -21,7 +21,6 @@ from matchwork.cli.options import (
 from matchwork.cli.options import columns as read_columns
 from matchwork.errors import ConfigError
 from matchwork.files import write_json, write_text
-from matchwork.types import SIDES, Side
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from matchwork.data import Split
     from matchwork.explain import Explanation, Faithfulness
     from matchwork.matcher import Matcher
+    from matchwork.types import Side
 
 EXAMPLES = examples(
     "matchwork explain MATCHER --query 'who wrote hamlet' --document 'a play by shakespeare'",
@@ -138,6 +138,7 @@ def explain(
 def print_explanation(explanation: "Explanation", top_k: int) -> None:
     """Print both texts and the tables of every view, `top_k` rows of each."""
     from matchwork.explain.view import views
+    from matchwork.types import SIDES
 
     show.line(explanation.headline, "bold")
     for side in SIDES:
@@ -152,7 +153,7 @@ def print_explanation(explanation: "Explanation", top_k: int) -> None:
             show.line(note)
 
 
-def _marked(explanation: "Explanation", side: Side) -> "Text":
+def _marked(explanation: "Explanation", side: "Side") -> "Text":
     """Return a text whose words are brighter the more they count."""
     from rich.text import Text
 
