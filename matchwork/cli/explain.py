@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import matchwork
 from matchwork.cli import show
 from matchwork.cli.options import (
     DATASET_HELP,
@@ -16,7 +17,6 @@ from matchwork.cli.options import (
     Json,
     data_options,
     examples,
-    open_matcher,
 )
 from matchwork.cli.options import columns as read_columns
 from matchwork.errors import ConfigError
@@ -112,14 +112,16 @@ def explain(
         with show.working(f"reading {faithfulness}"):
             options, names = data_options(option), read_columns(columns)
             dataset = load(faithfulness, data_root, [split], columns=names, **options)
-        opened = open_matcher(matcher)
+        with show.working(f"opening {matcher}"):
+            opened = matchwork.Matcher.load(matcher)
         result = _measure(opened, dataset[split], pairs, draws, seed)
         about = {"dataset": dataset.name, "split": split}
         _report(result, about, code, results / "faithfulness" if write else None, json)
         return
     if query is None or document is None:
         raise ConfigError("give --query and --document, or --faithfulness DATASET")
-    opened = open_matcher(matcher)
+    with show.working(f"opening {matcher}"):
+        opened = matchwork.Matcher.load(matcher)
     with show.cuts(), show.working("explaining"):
         from matchwork.explain import explain as explain_pair
         from matchwork.explain import save

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what their values stand for."""
+"""Options that several commands share, and parsers of their values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from matchwork.cli import show
 from matchwork.errors import ConfigError
 
 if TYPE_CHECKING:
     from matchwork.data import Columns
-    from matchwork.matcher import Matcher
-    from matchwork.types import Scorer
 
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON, and nothing else on stdout.")
@@ -68,9 +65,8 @@ Depth: TypeAlias = Annotated[
         min=0, help="Without candidates: number of BM25's best documents to rank (0: all)."
     ),
 ]
-Bits: TypeAlias = Literal["32", "bf16", "int8"]
 Precision: TypeAlias = Annotated[
-    Bits,
+    Literal["32", "bf16", "int8"],
     typer.Option(help="Score with fewer bits: int8 on a CPU, bf16 on a GPU."),
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result.")]
@@ -119,26 +115,6 @@ def data_options(values: Sequence[str] | None) -> Mapping[str, str | bool]:
     switches = {"true": True, "false": False}
     given = pairs(values or [], "--option")
     return {key: switches.get(value.lower(), value) for key, value in given.items()}
-
-
-def open_scorer(name: str, precision: Bits = "32") -> "Scorer":
-    """Open whatever `matchwork.load` opens, or BM25 fitted on the spot under the name "bm25"."""
-    from matchwork.rank.candidate_bm25 import CandidateBM25, is_bm25
-
-    if is_bm25(name):
-        return CandidateBM25()
-    with show.working(f"opening {name}"):
-        from matchwork.matcher import load
-
-        return load(name, precision=precision)
-
-
-def open_matcher(name: str, precision: Bits = "32") -> "Matcher":
-    """Open a matcher; BM25 is refused."""
-    with show.working(f"opening {name}"):
-        from matchwork.matcher import Matcher
-
-        return Matcher.load(name, precision=precision)
 
 
 def examples(*lines: str) -> str:

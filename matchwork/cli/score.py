@@ -1,4 +1,4 @@
-"""`matchwork score`: a pair file of any size in, the same pairs with their scores out."""
+"""`matchwork score`: add scores to a pair file of any size."""
 
 import csv
 import gzip
@@ -11,27 +11,21 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, count
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
+import matchwork
 from matchwork.cli import show
-from matchwork.cli.options import (
-    OPENED_HELP,
-    ColumnNames,
-    Json,
-    Precision,
-    columns,
-    examples,
-    open_matcher,
-)
+from matchwork.cli.options import OPENED_HELP, ColumnNames, Json, Precision, columns, examples
 from matchwork.errors import ConfigError, DataError
 from matchwork.files import atomic_write
-from matchwork.matcher.truncation import Truncation, recorded_truncation
 
 if TYPE_CHECKING:
     from matchwork.data import PairRow
+    from matchwork.inputs import Truncation
     from matchwork.matcher import Matcher
+    from matchwork.rank import BM25
     from matchwork.types import Advance, TextPair
 
 EXAMPLES = examples(
@@ -80,16 +74,12 @@ def score(
     texts, and the score; `label` is what the file says, `class` what the matcher does.
     """
     from matchwork.cli.progress import counting
+    from matchwork.inputs import recorded_truncation
 
     if json and out == STDOUT:
         raise ConfigError("--json and --out - both want stdout; write the scores to a file")
     rows, copied = _open_pairs(pairs, columns)
-    opened = open_matcher(matcher, precision)
-    if (probability or class_) and opened.calibration is None and opened.num_classes == 2:
-        raise ConfigError(
-            f"{matcher} gives no probabilities: it was not calibrated; train it with a dev split"
-        )
-    results = _Results(opened, probability, class_)
+    results = _Results(_open(matcher, precision), probability, class_)
     names = ["row", *copied, *results.names]
     began, num_rows = time.monotonic(), 0
     with (
@@ -103,8 +93,20 @@ def score(
     _print_summary(cut.total, num_rows, time.monotonic() - began, out, json)
 
 
+def _open(name: str, precision: Precision) -> "Matcher | BM25":
+    from matchwork.matcher.opening import is_bm25
+
+    if is_bm25(name):
+        raise ConfigError(
+            "bm25 alone has no word statistics for a file of pairs; save an index with "
+            "matchwork.BM25.fit(TEXTS).save(FOLDER) and name the folder"
+        )
+    with show.working(f"opening {name}"):
+        return cast("Matcher | BM25", matchwork.load(name, precision=precision))
+
+
 def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow"], list[str]]:
-    """The rows, and which columns they have."""
+    """Return the rows and the names of the columns that they have."""
     from matchwork.data import read_pairs
 
     rows = read_pairs(path, columns(column_names), require_label=False)
@@ -114,29 +116,40 @@ def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow
 
 
 class _Results:
-    """What is written of every pair beside what was read, column by column."""
+    """The columns that are added to each pair."""
 
-    def __init__(self, matcher: "Matcher", probability: bool, class_: bool) -> None:
-        self.matcher, self.probability, self.class_ = matcher, probability, class_
-        self.several = matcher.num_classes > 2
-        self.shown = range(matcher.num_classes) if self.several else [1]
-        titles = [f"probability_{label}" if self.several else "probability" for label in self.shown]
+    def __init__(self, scorer: "Matcher | BM25", probability: bool, class_: bool) -> None:
+        self.scorer, self.probability, self.class_ = scorer, probability, class_
+        num_classes = getattr(scorer, "num_classes", 2)
+        self.multiclass = num_classes > 2
+        if (probability or class_) and not (
+            self.multiclass or getattr(scorer, "calibration", None)
+        ):
+            raise ConfigError(
+                f"{scorer.name} gives no probabilities: it was not calibrated; train a matcher "
+                "with a dev split"
+            )
+        self.shown = range(num_classes) if self.multiclass else [1]
+        titles = [
+            f"probability_{label}" if self.multiclass else "probability" for label in self.shown
+        ]
         self.names = ["score", *(titles if probability else []), *(["class"] if class_ else [])]
 
     def stream(
         self, texts: Iterator["TextPair"], advance: "Advance"
     ) -> Iterator[list[list[float | int]]]:
-        """Windows of columns."""
+        """Yield the new columns, a window of pairs at a time."""
         if len(self.names) == 1:
-            for scores in self.matcher.score_stream(texts, advance=advance):
+            for scores in self.scorer.score_stream(texts, advance=advance):
                 yield [scores.tolist()]
             return
-        for scores, classes in self.matcher.classify_stream(texts, advance=advance):
+        matcher = cast("Matcher", self.scorer)
+        for scores, classes in matcher.classify_stream(texts, advance=advance):
             columns = [scores.tolist()]
             if self.probability:
                 columns += [classes[:, label].tolist() for label in self.shown]
             if self.class_:
-                chosen = classes.argmax(axis=1) if self.several else classes[:, 1] >= 0.5
+                chosen = classes.argmax(axis=1) if self.multiclass else classes[:, 1] >= 0.5
                 columns.append(chosen.astype(int).tolist())
             yield columns
 
@@ -147,7 +160,7 @@ def _scored(
     copied: list[str],
     advance: "Advance",
 ) -> Iterator[list[Row]]:
-    """Windows of output rows; only one window of texts is ever held."""
+    """Yield output rows window by window; one window of texts is in memory."""
     numbers, fields = count(1), attrgetter(*copied)
     window: list[PairRow] = []
 
@@ -156,15 +169,15 @@ def _scored(
             window.append(row)
             yield row.query, row.document
 
-    for found in results.stream(texts(), advance):
+    for added in results.stream(texts(), advance):
         yield [
             (next(numbers), *fields(row), *values)
-            for row, *values in zip(window, *found, strict=True)
+            for row, *values in zip(window, *added, strict=True)
         ]
         window.clear()
 
 
-def _print_summary(cut: Truncation, num_rows: int, seconds: float, out: str, json: bool) -> None:
+def _print_summary(cut: "Truncation", num_rows: int, seconds: float, out: str, json: bool) -> None:
     if json:
         show.as_json(
             {

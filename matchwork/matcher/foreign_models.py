@@ -13,7 +13,7 @@ from matchwork.encode.model_folder import model_folder, optional_settings, trans
 from matchwork.encode.pretrained import library_tokenizer, read_network, wrap_network
 from matchwork.errors import DataError
 from matchwork.matcher import foreign_settings
-from matchwork.matcher.parts import MatcherParts
+from matchwork.matcher.folder import MatcherParts
 from matchwork.models import (
     BiEncoder,
     BiEncoderConfig,
@@ -30,7 +30,7 @@ _Wrapped = tuple[SubwordTokenizer, TransformerEncoder]
 
 @dataclass(frozen=True)
 class _Head:
-    """Where the parts of a relevance head are in a network of the transformers library."""
+    """Names of the parts of a relevance head in a network of the transformers library."""
 
     dense: str
     output: str
@@ -53,7 +53,7 @@ _HEADS = {
 
 
 def is_cross_encoder(settings: Mapping[str, Any]) -> bool:
-    """Whether a `config.json` is that of a network which classifies texts."""
+    """Return whether a `config.json` belongs to a network that classifies texts."""
     architectures = settings.get("architectures")
     first = architectures[0] if isinstance(architectures, list) and architectures else ""
     return str(first).endswith("ForSequenceClassification")
@@ -141,11 +141,15 @@ def read_cross_encoder(folder: Path, name: str) -> MatcherParts:
 
 
 def _wrap(folder: Path, network: Any, *, listed: bool, cut_texts: bool = True) -> _Wrapped:
-    """As much of a text as the library would read, in its pieces.
+    """Wrap a network so that it reads as much of a text as the library would.
 
-    It reads settings of its own only where they are `listed`, by a `modules.json`.
+    Args:
+        folder: The transformer's folder.
+        network: The network in it.
+        listed: Whether a `modules.json` lists the folder, so that the library's settings count.
+        cut_texts: Whether each text is cut to the limit; False where pairs are.
     """
-    settings = foreign_settings.of_transformer(folder, listed=listed)
+    settings = foreign_settings.transformer_settings(folder, listed=listed)
     opened = library_tokenizer(folder)
     tokenizer, encoder = wrap_network(
         folder,

@@ -1,4 +1,4 @@
-"""What sentence-transformers writes beside a network; what we cannot do is refused."""
+"""Settings that sentence-transformers saves beside a network; unsupported ones are refused."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from matchwork.encode.model_folder import optional_settings
 from matchwork.errors import DataError
 from matchwork.files import read_json
 
-# The library takes the first that says anything; older versions named it after the architecture.
+# The library takes the first that is not empty; older versions named it after the architecture.
 _OF_TRANSFORMER = (
     "sentence_bert_config.json",
     "sentence_roberta_config.json",
@@ -27,10 +27,11 @@ _POOLING: dict[str, Literal["mean", "cls"]] = {
     f"{_MODE}cls_token": "cls",
 }
 _OWNER = "sentence_transformers."  # its modules by their paths
-# What it hands on to the transformers library when it opens a network and a tokenizer.
-_HANDED_ON = (
+# Arguments that it passes to the transformers library when it opens a network or a tokenizer.
+_PASSED_ON = (
     "processing_kwargs",
-    *(f"{of}_{kind}" for of in ("model", "tokenizer", "config") for kind in ("args", "kwargs")),
+    *("model_args", "model_kwargs", "tokenizer_args", "tokenizer_kwargs"),
+    *("config_args", "config_kwargs"),
     "processor_kwargs",
 )
 _NO_EFFECT = ("add_pooling_layer", "attn_implementation", "trust_remote_code")
@@ -38,11 +39,13 @@ _NO_LIMIT = 10**9  # what the transformers library writes where there is none is
 
 
 @dataclass(frozen=True)
-class OfTransformer:
-    """How texts are read for a network, and the file that says so.
+class TransformerSettings:
+    """How texts are tokenised for a network.
 
-    `max_positions` are the most pieces of a text, None where no file sets a limit; with
-    `lower_case` capitals are to be lowered before.
+    Attributes:
+        path: The file that the settings come from.
+        max_positions: Most subword tokens of a text; None: no limit.
+        lower_case: Whether texts are lower-cased first.
     """
 
     path: Path
@@ -51,7 +54,7 @@ class OfTransformer:
 
 
 def modules(folder: Path) -> list[tuple[str, Path]]:
-    """Kinds and folders of the modules, in order."""
+    """Return kinds and folders of the modules in `modules.json`, in order."""
     path = folder / "modules.json"
     found = []
     try:
@@ -69,10 +72,15 @@ def modules(folder: Path) -> list[tuple[str, Path]]:
     return found
 
 
-def of_transformer(folder: Path, *, listed: bool) -> OfTransformer:
-    """As that library reads them: its own file only where a `modules.json` lists the folder."""
+def transformer_settings(folder: Path, *, listed: bool) -> TransformerSettings:
+    """Read how texts are tokenised.
+
+    Args:
+        folder: The transformer's folder.
+        listed: Whether a `modules.json` lists it; only then does the library's own file count.
+    """
     path, settings = _own_file(folder) if listed else (folder, {})
-    _refuse_handed_on(settings, path)
+    _refuse_passed_on(settings, path)
     tokenizer_path = folder / "tokenizer_config.json"
     of_tokenizer = optional_settings(tokenizer_path)
     if of_tokenizer.get("truncation_side") == "left":
@@ -84,7 +92,7 @@ def of_transformer(folder: Path, *, listed: bool) -> OfTransformer:
     limit = _limit(settings, "max_seq_length", path)
     if limit is None:
         limit = _limit(of_tokenizer, "model_max_length", tokenizer_path)
-    return OfTransformer(path, limit, lower_case=bool(settings.get("do_lower_case")))
+    return TransformerSettings(path, limit, lower_case=bool(settings.get("do_lower_case")))
 
 
 def _own_file(folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -94,8 +102,8 @@ def _own_file(folder: Path) -> tuple[Path, dict[str, Any]]:
     return folder / _OF_TRANSFORMER[0], {}
 
 
-def _refuse_handed_on(settings: dict[str, Any], path: Path) -> None:
-    for key in _HANDED_ON:
+def _refuse_passed_on(settings: dict[str, Any], path: Path) -> None:
+    for key in _PASSED_ON:
         found = settings.get(key)
         if isinstance(found, dict):
             found = {name: value for name, value in found.items() if name not in _NO_EFFECT}
@@ -121,7 +129,7 @@ def _limit(settings: dict[str, Any], key: str, path: Path) -> int | None:
 
 
 def pooling(folder: Path) -> Literal["mean", "cls"]:
-    """How a text's token vectors become one."""
+    """Return how token vectors are pooled into a text vector."""
     settings = optional_settings(folder / "config.json")
     chosen = [key for key, value in settings.items() if key.startswith(_MODE) and value is True]
     mode = settings.get("pooling_mode") or " + ".join(chosen)
@@ -131,7 +139,7 @@ def pooling(folder: Path) -> Literal["mean", "cls"]:
 
 
 def similarity(folder: Path, normalized: bool) -> Literal["cosine", "dot"]:
-    """How two texts' vectors are compared."""
+    """Return how text vectors are compared."""
     found = optional_settings(folder / _OF_MODEL).get("similarity_fn_name") or "cosine"
     if found not in ("cosine", "dot"):
         raise DataError(f"similarity {found!r} cannot be read, only cosine and dot", path=folder)
@@ -139,7 +147,7 @@ def similarity(folder: Path, normalized: bool) -> Literal["cosine", "dot"]:
 
 
 def refuse_other_norm(folder: Path) -> None:
-    """What is scaled to length 1 must be the vector of a text."""
+    """Raise a `DataError` unless Normalize scales the text vector."""
     path = folder / "config.json"
     settings = optional_settings(path)
     for key in ("module_input_name", "module_output_name"):
@@ -151,8 +159,9 @@ def refuse_other_norm(folder: Path) -> None:
 
 
 def score_activation(folder: Path, *, listed: bool) -> str | None:
-    """What the logits of a cross-encoder go through, by its path in torch.nn; older versions put it
-    into `config.json`. A file of the library's own counts only where `modules.json` is there.
+    """Return the path in torch.nn of the activation on a cross-encoder's logits, if there is one.
+
+    Older versions put it into `config.json`. The library's own file counts only if `listed`.
     """
     of_model = optional_settings(folder / _OF_MODEL) if listed else {}
     config = optional_settings(folder / "config.json")
@@ -166,7 +175,12 @@ def score_activation(folder: Path, *, listed: bool) -> str | None:
 
 
 def refuse_prompts(folder: Path, *, of_sides: bool) -> None:
-    """Texts are read as they are; prompts of one side are put before texts that are read apart."""
+    """Raise a `DataError` if the model puts a prompt before texts.
+
+    Args:
+        folder: The model's folder.
+        of_sides: Whether prompts of queries or documents count, as in a bi-encoder.
+    """
     path = folder / _OF_MODEL
     settings = optional_settings(path)
     prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")

@@ -1,7 +1,7 @@
-"""BM25: a scorer without tensors, and the first stage of a pipeline.
+"""BM25: a lexical scorer, and the first stage of a pipeline.
 
 Robertson et al., Okapi at TREC-3, 1994, with the idf of Lucene, which is never negative; the
-search is bm25s (Lù, 2024, https://arxiv.org/abs/2407.03618). Statistics come from the documents
+search is by bm25s (Lù, 2024, https://arxiv.org/abs/2407.03618). Statistics come from the documents
 given to `fit`: other texts are scored with the same idf and mean length, and a word that `fit`
 never saw adds nothing.
 """
@@ -9,7 +9,7 @@ never saw adds nothing.
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -26,24 +26,32 @@ from scipy import sparse
 from matchwork.config import build, to_table
 from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameError
 from matchwork.files import atomic_folder, atomic_write, read_json, write_json
+from matchwork.inputs import require_pairs
 from matchwork.ordering import order
 from matchwork.packages import without_package
-from matchwork.rank.ranking import require_pairs, rerank
+from matchwork.rank.ranking import Reranker
 from matchwork.rank.runs import Indices, PairScorer
 from matchwork.registry import did_you_mean
-from matchwork.types import Advance, Document, Ranked, Run, Scores, TextPair
+from matchwork.types import Advance, Run, Scores, TextPair
 
 _WORD = re.compile(r"[^\W_]+")
 _WINDOW = 50_000
 _FILES = ("config.json", "vocabulary.json", "index.safetensors", "documents.jsonl")
 _FORMAT = 1
 _NUMBA_PAYS = 1_000_000_000
-"""Queries x documents from which twice the speed is worth the seconds numba takes to compile."""
+"""Queries times documents from which numba's double speed pays for its compile time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BM25Config:
-    """How words are counted: `stemmer` is a Snowball language, `stopwords` are left out."""
+    """BM25's parameters and how texts are split into words.
+
+    Args:
+        k1: How fast repeated words saturate.
+        b: How much long documents are penalised, from 0 to 1.
+        stemmer: Snowball language, such as "english"; None: words as they are.
+        stopwords: Words that are left out.
+    """
 
     k1: float = 1.2
     b: float = 0.75
@@ -60,7 +68,7 @@ class BM25Config:
             raise UnknownNameError(f"no stemmer named {self.stemmer!r}; {hint}")
 
     def splitter(self) -> Callable[[str], list[str]]:
-        """A function from a text to its lower-cased words."""
+        """Return a function from a text to its lower-cased words."""
         stem = Stemmer.Stemmer(self.stemmer).stemWords if self.stemmer else None
         stopwords = frozenset(word.lower() for word in self.stopwords)
 
@@ -74,24 +82,30 @@ class BM25Config:
 
 
 class _GrowingVocabulary(dict[str, int]):
-    """Gives every new word the next column."""
+    """Assigns every new word the next column."""
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
         return self[word]
 
     def columns(self, words: list[str]) -> list[int]:
-        """The column of each word."""
+        """Return the column of each word."""
         return list(map(self.__getitem__, words))
 
 
-class BM25:
-    """Made by `BM25.fit(texts)` or `BM25.load(folder)`.
+class BM25(Reranker):
+    """A BM25 index, made by `BM25.fit(texts)` or opened by `matchwork.load(folder)`.
 
-    `weights` is the index: what each word (column) adds to the score of each document (row).
+    Attributes:
+        config: Parameters and word splitting.
+        documents: Indexed texts by id.
+        vocabulary: Column of each word.
+        weights: What each word (column) adds to the score of each document (row).
+        mean_length: Mean number of words of a document.
     """
 
     name = "BM25"
+    never_negative = True
 
     def __init__(
         self,
@@ -119,7 +133,15 @@ class BM25:
         stemmer: str | None = None,
         stopwords: Iterable[str] = (),
     ) -> "BM25":
-        """Index texts; those without an id are named by their position."""
+        """Index texts.
+
+        Args:
+            texts: Texts by id, or a list, whose texts are named by their position.
+            k1: See `BM25Config`, also for the other settings.
+            b: Length normalisation.
+            stemmer: Snowball language.
+            stopwords: Words that are left out.
+        """
         config = BM25Config(k1=k1, b=b, stemmer=stemmer, stopwords=tuple(stopwords))
         documents = (
             texts
@@ -135,19 +157,25 @@ class BM25:
         return cls(config, documents, dict(vocabulary), weights, mean_length)
 
     def score(self, pairs: Iterable[TextPair]) -> Scores:
-        """BM25 of each query against each document text, indexed or not; 0 for an empty one."""
-        stream, parts = iter(pairs), [np.zeros(0)]
-        while window := list(islice(stream, _WINDOW)):
-            parts.append(self._score_window(window))
-        return np.concatenate(parts)
+        """Score pairs of a query and a document text, indexed or not; shape (pairs,)."""
+        return np.concatenate([np.zeros(0), *self.score_stream(pairs)])
 
-    def _score_window(self, pairs: Sequence[TextPair]) -> Scores:
+    def score_stream(
+        self, pairs: Iterable[TextPair], window: int = _WINDOW, advance: Advance | None = None
+    ) -> Iterator[Scores]:
+        """Yield the scores of any number of pairs in constant memory, `window` pairs at a time."""
+        stream = iter(pairs)
+        while chunk := list(islice(stream, window)):
+            yield self._score_window(chunk, advance)
+
+    def _score_window(self, pairs: Sequence[TextPair], advance: Advance | None) -> Scores:
         require_pairs(pairs)
         queries = {text: row for row, text in enumerate(dict.fromkeys(q for q, _ in pairs))}
         documents = {text: row for row, text in enumerate(dict.fromkeys(d for _, d in pairs))}
         query_indices = np.array([queries[query] for query, _ in pairs])
         document_indices = np.array([documents[document] for _, document in pairs])
-        return self.prepare(list(queries), list(documents))(query_indices, document_indices)
+        score = self.prepare(list(queries), list(documents), advance)
+        return score(query_indices, document_indices)
 
     def prepare(
         self, queries: Sequence[str], documents: Sequence[str], advance: Advance | None = None
@@ -171,52 +199,41 @@ class BM25:
 
         return score
 
-    def rerank(
-        self,
-        query: str,
-        documents: Sequence[str | Document],
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Ranked]:
-        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
-        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
-
     def search(self, queries: Sequence[str], top_k: int = 100) -> list[dict[str, float]]:
-        """For each query the ids and scores of the best indexed documents, best first.
+        """Return ids and scores of the best indexed documents for each query, best first.
 
-        Documents that share no word with the query are never among them; equal scores are in
-        the order of `fit`.
+        Documents without a word of the query are left out; equal scores keep the order of `fit`.
         """
         if top_k < 1:
             raise ConfigError(f"top_k must be at least 1, got {top_k}")
-        asked = [self._columns(self._split(query)) for query in queries]
-        known = [position for position, columns in enumerate(asked) if columns]
+        query_columns = [self._columns(self._split(query)) for query in queries]
+        known = [index for index, columns in enumerate(query_columns) if columns]
         results: list[dict[str, float]] = [{} for _ in queries]
         if not known:
             return results
         fast = len(known) * len(self._ids) >= _NUMBA_PAYS
         engine = self._engine("auto" if fast else "numpy")
-        # One more than asked for shows whether a tie crosses the cut, where bm25s picks freely.
+        # One more than top_k shows whether a tie crosses the cut, where bm25s picks freely.
         positions, scores = engine.retrieve(
-            [asked[query] for query in known],
+            [query_columns[query] for query in known],
             k=min(top_k + 1, len(self._ids)),
             show_progress=False,
             # "auto" takes JAX, and with it a GPU's whole memory, wherever JAX is installed.
             backend_selection="numba" if engine.backend == "numba" else "numpy",
         )
-        for query, found, values in zip(known, positions, scores, strict=True):
+        for query, rows, values in zip(known, positions, scores, strict=True):
             if len(values) > top_k and values[top_k] == values[top_k - 1] > 0:
-                everything = engine.get_scores_from_ids(asked[query])
-                found = np.flatnonzero(everything >= values[top_k])
-                values = everything[found]
-            best = order(values, found)[:top_k]
+                all_scores = engine.get_scores_from_ids(query_columns[query])
+                rows = np.flatnonzero(all_scores >= values[top_k])
+                values = all_scores[rows]
+            best = order(values, rows)[:top_k]
             best = best[values[best] > 0]
-            names = map(self._ids.__getitem__, found[best].tolist())
+            names = map(self._ids.__getitem__, rows[best].tolist())
             results[query] = dict(zip(names, values[best].tolist(), strict=True))
         return results
 
     def retrieve(self, queries: Mapping[str, str], top_k: int = 100) -> Run:
-        """The first stage: `search` for named queries."""
+        """Return a run: the best `top_k` documents for each query id."""
         return dict(zip(queries, self.search(list(queries.values()), top_k), strict=True))
 
     def score_all(self, queries: Sequence[str]) -> Scores:
@@ -229,26 +246,26 @@ class BM25:
         return self.weights.T.tocsr()
 
     def save(self, folder: str | Path) -> None:
-        """Write config, vocabulary, index and documents; no pickle."""
-        with atomic_folder(folder, _FILES) as place:
+        """Write config, vocabulary, index and documents as JSON and safetensors."""
+        with atomic_folder(folder, _FILES) as temporary:
             about = {
                 "model": "bm25",
                 "format": _FORMAT,
                 "config": to_table(self.config),
                 "mean_length": self.mean_length,
             }
-            write_json(place / "config.json", about)
-            write_json(place / "vocabulary.json", list(self.vocabulary))
+            write_json(temporary / "config.json", about)
+            write_json(temporary / "vocabulary.json", list(self.vocabulary))
             index = {key: getattr(self.weights, key) for key in ("data", "indices", "indptr")}
-            with atomic_write(place / "index.safetensors", "wb") as stream:
+            with atomic_write(temporary / "index.safetensors", "wb") as stream:
                 stream.write(tensors.save(index))
-            with atomic_write(place / "documents.jsonl") as stream:
+            with atomic_write(temporary / "documents.jsonl") as stream:
                 for item in self.documents.items():
                     stream.write(json.dumps(item, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, folder: str | Path) -> "BM25":
-        """Read what `save` wrote."""
+        """Open a folder that `save` wrote; see also `matchwork.load`."""
         folder = Path(folder)
         try:
             about = read_json(folder / "config.json")
@@ -275,7 +292,7 @@ class BM25:
         return cls(config, documents, vocabulary, weights, about["mean_length"])
 
     def _columns(self, words: list[str]) -> list[int]:
-        """The columns of the words that `fit` saw."""
+        """Columns of the words that `fit` saw."""
         return [column for column in map(self.vocabulary.get, words) if column is not None]
 
     def _count(self, texts: Iterable[str]) -> tuple[sparse.csr_matrix, npt.NDArray[np.float64]]:
@@ -288,10 +305,8 @@ class BM25:
         return _idf(self.weights)
 
     def _engine(self, backend: str) -> Any:
-        """bm25s over our weights: computed once, so that `score` and `search` cannot differ."""
-        with without_package(
-            "jax"
-        ):  # which bm25s would load, and which takes the whole GPU for itself
+        """A bm25s engine over our weights, so that `score` and `search` cannot differ."""
+        with without_package("jax"):  # bm25s would load it, and JAX takes all memory of the GPU
             import bm25s  # imports numba: half a second that `score` does not need
 
         engine = bm25s.BM25(method="lucene", dtype="float64", backend=backend)
@@ -311,7 +326,7 @@ def _count(
     split: Callable[[str], list[str]],
     columns_of: Callable[[list[str]], list[int]],
 ) -> tuple[sparse.csr_matrix, npt.NDArray[np.float64]]:
-    """How often each word (column) occurs in each text (row), and the lengths of the texts."""
+    """Counts of words (columns) in texts (rows), and the lengths of the texts."""
     columns, ends, lengths = array("i"), [0], []
     for words in map(split, texts):
         columns.extend(columns_of(words))
@@ -327,7 +342,7 @@ def _count(
 
 
 def _idf(by_word: sparse.csc_matrix) -> npt.NDArray[np.float64]:
-    """Lucene's idf, from how many documents each column has an entry in."""
+    """Lucene's idf, from the number of entries of each column."""
     frequency = np.diff(by_word.indptr)
     return np.asarray(np.log1p((by_word.shape[0] - frequency + 0.5) / (frequency + 0.5)))
 
@@ -339,7 +354,7 @@ def _weigh(
     mean_length: float,
     config: BM25Config,
 ) -> sparse.csr_matrix:
-    """The BM25 formula: counts become what each word adds to the score of its text."""
+    """Apply the BM25 formula to word counts."""
     saturation = config.k1 * (1 - config.b + config.b * lengths / mean_length)
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     weights = idf[counts.indices] * counts.data / (counts.data + saturation[rows])

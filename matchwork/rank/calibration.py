@@ -1,6 +1,6 @@
-"""From a score on any scale to probabilities in [0, 1], fitted on dev.
+"""Calibration: scores mapped to probabilities in [0, 1], fitted on a dev split.
 
-`fit_calibration` chooses between a curve of two numbers and a curve of any rising shape.
+`fit_calibration` chooses between a logistic and an isotonic curve.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its optimizers load when a fit asks for them: scoring starts without
+import scipy  # loads its optimizers on first use, in a fit
 from scipy.special import expit, log_softmax, softmax
 
 from matchwork.config import build, to_table
@@ -22,9 +22,9 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class Calibration:
-    """`1 / (1 + exp(-(slope * score + intercept)))`; the slope is always positive.
+    """Platt scaling: `1 / (1 + exp(-(slope * score + intercept)))` with a positive slope.
 
-    Without a fit, the identity of the logistic function: monotone, but not a probability.
+    The defaults are the plain logistic function: monotone, but not calibrated.
     """
 
     slope: float = 1.0
@@ -32,7 +32,10 @@ class Calibration:
 
     @classmethod
     def fit(cls, scores: npt.ArrayLike, labels: npt.ArrayLike) -> "Calibration":
-        """Platt scaling with his smoothed targets, which keep separable data finite."""
+        """Fit to scores and binary labels, shape (pairs,) each.
+
+        Platt's smoothed targets keep the curve finite where classes are separable.
+        """
         values = np.asarray(scores, dtype=np.float64)
         targets = _smoothed(labels)
         centre, spread = float(values.mean()), float(values.std()) or 1.0
@@ -51,39 +54,45 @@ class Calibration:
         return cls(slope, float(fitted.x[1]) - slope * centre)
 
     def probability(self, scores: npt.ArrayLike) -> Scores:
-        """Scores as probabilities of a match."""
+        """Return probabilities of a match, in the shape of the scores."""
         values = np.asarray(scores, dtype=np.float64)
         return np.asarray(expit(self.slope * values + self.intercept), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class IsotonicCalibration:
-    """A curve of any rising shape: straight lines between points, flat beyond the outer ones."""
+    """A rising curve: linear between points, constant outside them.
+
+    Args:
+        scores: The points, in ascending order.
+        probabilities: Their probabilities, which must not fall.
+    """
 
     scores: tuple[float, ...]
     probabilities: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        points, chances = np.array(self.scores), np.array(self.probabilities)
-        if not len(points) or len(points) != len(chances):
+        points, values = np.array(self.scores), np.array(self.probabilities)
+        if not len(points) or len(points) != len(values):
             raise ConfigError(
                 f"a curve needs as many scores as probabilities, got {len(points)} and "
-                f"{len(chances)}"
+                f"{len(values)}"
             )
-        if (np.diff(points) <= 0).any() or (np.diff(chances) < 0).any():
+        if (np.diff(points) <= 0).any() or (np.diff(values) < 0).any():
             raise ConfigError("the scores and probabilities of a curve must rise")
-        if not ((chances >= 0) & (chances <= 1)).all():
+        if not ((values >= 0) & (values <= 1)).all():
             raise ConfigError(f"probabilities lie between 0 and 1, got {self.probabilities}")
 
     @classmethod
     def fit(cls, scores: npt.ArrayLike, labels: npt.ArrayLike) -> "IsotonicCalibration":
-        """Pool adjacent violators; each pool is one point, at its mean score.
+        """Fit to scores and binary labels by pooling adjacent violators.
 
-        Lines between the means keep the order of most scores that steps would make equal.
+        Each pool becomes a point at its mean score. Lines between the means keep most scores
+        apart that steps would make equal.
         """
         values, targets = np.asarray(scores, dtype=np.float64), _smoothed(labels)
-        points, where, counts = np.unique(values, return_inverse=True, return_counts=True)
-        means = np.bincount(where, targets) / counts
+        points, point_of, counts = np.unique(values, return_inverse=True, return_counts=True)
+        means = np.bincount(point_of, targets) / counts
         pools = scipy.optimize.isotonic_regression(means, weights=counts)
         starts = pools.blocks[:-1]
         centres = np.add.reduceat(points * counts, starts) / np.add.reduceat(counts, starts)
@@ -92,13 +101,13 @@ class IsotonicCalibration:
         return cls(tuple(centres.tolist()), tuple(pools.x[starts].tolist()))
 
     def probability(self, scores: npt.ArrayLike) -> Scores:
-        """Scores as probabilities of a match."""
+        """Return probabilities of a match, in the shape of the scores."""
         values = np.asarray(scores, dtype=np.float64)
         return np.asarray(np.interp(values, self.scores, self.probabilities), dtype=np.float64)
 
 
 AnyCalibration: TypeAlias = Calibration | IsotonicCalibration
-"""What turns a score into the probability of a match."""
+"""Maps a score to the probability of a match."""
 
 
 _KINDS: dict[str, type[AnyCalibration]] = {
@@ -108,10 +117,14 @@ _KINDS: dict[str, type[AnyCalibration]] = {
 
 
 def fit_calibration(scores: npt.ArrayLike, labels: npt.ArrayLike) -> AnyCalibration:
-    """The logistic curve, unless the isotonic one is clearly better on pairs it has not seen.
+    """Fit a logistic curve, or an isotonic one where that is clearly better.
 
-    Clearly: its log loss in five-fold cross-validation is lower by more than one standard error
-    of the difference.
+    The isotonic curve is taken if its log loss in five-fold cross-validation is lower by more
+    than one standard error of the difference.
+
+    Args:
+        scores: Shape (pairs,).
+        labels: Positive where a pair matches, shape (pairs,).
     """
     values, positive = np.asarray(scores, dtype=np.float64), np.asarray(labels) > 0
     curve = Calibration.fit(values, positive)
@@ -135,13 +148,13 @@ def fit_calibration(scores: npt.ArrayLike, labels: npt.ArrayLike) -> AnyCalibrat
 
 
 def calibration_to_table(calibration: AnyCalibration) -> dict[str, Any]:
-    """Plain values; the logistic curve as it has always been written."""
+    """Return a table for JSON; a logistic curve has no `kind`."""
     kind = {"kind": "isotonic"} if isinstance(calibration, IsotonicCalibration) else {}
     return {**kind, **to_table(calibration)}
 
 
 def calibration_from_table(table: Mapping[str, Any], where: str) -> AnyCalibration:
-    """The inverse of `calibration_to_table`; `where` names the file in messages."""
+    """Read what `calibration_to_table` returned; `where` names the file in messages."""
     values = dict(table)
     kind = values.pop("kind", "logistic")
     if kind not in _KINDS:
@@ -153,7 +166,7 @@ def calibration_from_table(table: Mapping[str, Any], where: str) -> AnyCalibrati
 
 
 def _smoothed(labels: npt.ArrayLike) -> Scores:
-    """Platt's targets: a little below 1 and above 0, the closer the more pairs there are."""
+    """Platt's targets: slightly below 1 and above 0, closer the more pairs there are."""
     positive = np.asarray(labels) > 0
     num_positive, num_negative = int(positive.sum()), int((~positive).sum())
     if not num_positive or not num_negative:
@@ -164,15 +177,17 @@ def _smoothed(labels: npt.ArrayLike) -> Scores:
     return np.where(positive, high, 1 / (num_negative + 2))
 
 
-def _log_loss(chances: Scores, positive: npt.NDArray[np.bool_]) -> Scores:
-    return np.asarray(-np.log(np.clip(np.where(positive, chances, 1 - chances), 1e-12, 1.0)))
+def _log_loss(probabilities: Scores, positive: npt.NDArray[np.bool_]) -> Scores:
+    return np.asarray(
+        -np.log(np.clip(np.where(positive, probabilities, 1 - probabilities), 1e-12, 1.0))
+    )
 
 
 @dataclass(frozen=True)
 class ClassCalibration:
-    """Softmax of one line per class: which class a score suggests, where there are several.
+    """Softmax over one line per class: class probabilities from a single score.
 
-    What a scorer that knows nothing of classes, such as BM25, can make of them.
+    It makes a classifier of a scorer without classes, such as BM25.
     """
 
     slopes: tuple[float, ...]
@@ -180,19 +195,27 @@ class ClassCalibration:
 
     @classmethod
     def fit(cls, scores: npt.ArrayLike, labels: npt.ArrayLike, num_classes: int) -> Self:
-        """Logistic regression; a little ridge keeps separable data and absent classes finite."""
+        """Fit a multinomial logistic regression.
+
+        A small ridge penalty keeps separable data and absent classes finite.
+
+        Args:
+            scores: Shape (pairs,).
+            labels: Classes from 0, shape (pairs,).
+            num_classes: Number of classes.
+        """
         values, targets = np.asarray(scores, np.float64), np.asarray(labels, np.int64)
         if not len(values):
             raise DataError("calibration needs labelled pairs, got none")
         centre, spread = float(values.mean()), float(values.std()) or 1.0
         basis = np.stack([(values - centre) / spread, np.ones_like(values)], axis=1)
-        wanted = np.eye(num_classes)[targets]
+        one_hot = np.eye(num_classes)[targets]
 
         def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
             lines = weights.reshape(2, num_classes)
-            likely = log_softmax(basis @ lines, axis=1)
-            value = -(wanted * likely).sum(axis=1).mean() + _RIDGE * (lines**2).sum()
-            slope = basis.T @ (np.exp(likely) - wanted) / len(values) + 2 * _RIDGE * lines
+            log_likely = log_softmax(basis @ lines, axis=1)
+            value = -(one_hot * log_likely).sum(axis=1).mean() + _RIDGE * (lines**2).sum()
+            slope = basis.T @ (np.exp(log_likely) - one_hot) / len(values) + 2 * _RIDGE * lines
             return float(value), slope.ravel()
 
         fitted = scipy.optimize.minimize(loss, np.zeros(2 * num_classes), jac=True)
@@ -201,7 +224,7 @@ class ClassCalibration:
         return cls(tuple(slopes.tolist()), tuple((lines[1] - slopes * centre).tolist()))
 
     def probability(self, scores: npt.ArrayLike) -> Scores:
-        """Probabilities of the classes, shape (scores, classes)."""
+        """Return probabilities of the classes, shape (pairs, classes)."""
         values = np.asarray(scores, dtype=np.float64)[:, None]
         lines = values * np.array(self.slopes) + np.array(self.intercepts)
         return np.asarray(softmax(lines, axis=1), dtype=np.float64)

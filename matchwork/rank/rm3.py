@@ -1,4 +1,4 @@
-"""RM3: the query, expanded with words of the documents that BM25 ranks first.
+"""RM3: query expansion with words of the documents that BM25 ranks first.
 
 A relevance model (Lavrenko and Croft, SIGIR 2001) is the mean of the words of the best documents,
 each document weighted by its score; RM3 (Abdul-Jaleel et al., TREC 2004) mixes it with the query.
@@ -6,8 +6,8 @@ The defaults are Anserini's, and so is the rule that a word of more than a tenth
 of one letter or of more than twenty does not expand a query; in a collection of fewer than ten
 documents that is every word. We depart from Anserini in taking documents whole (it cuts each to
 its most frequent words), in one threshold for all data (on tweets it takes a hundredth of its
-whole collection, which a pool of candidates does not show), and in not searching again: the
-documents that were found are ranked anew.
+whole collection, which a pool of candidates does not show), and in reranking the first-stage
+documents instead of searching again.
 """
 
 from collections import Counter, defaultdict
@@ -30,7 +30,13 @@ _LETTERS = range(2, 21)
 
 @dataclass(frozen=True, kw_only=True)
 class RM3Config:
-    """How many documents are believed, how many words they add, what share the query keeps."""
+    """Settings of the expansion.
+
+    Args:
+        num_documents: Best documents that feedback words come from.
+        num_words: Number of words added.
+        original_weight: Share of the original query, from 0 to 1.
+    """
 
     num_documents: int = 10
     num_words: int = 10
@@ -47,7 +53,7 @@ class RM3Config:
 
 
 class RM3:
-    """Ranks again what BM25 ranked, with the expanded query; all documents must be indexed."""
+    """Reranks BM25's documents with the expanded query; all of them must be indexed."""
 
     name = "BM25+RM3"
 
@@ -68,14 +74,19 @@ class RM3:
         }
 
     def expand(self, query: str, feedback: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """The words of the expanded query and their shares; `feedback` are texts and scores."""
-        asked, model = self._shares(query), self._relevance_model(feedback)
+        """Return the words of the expanded query with their shares.
+
+        Args:
+            query: The query text.
+            feedback: Texts and scores of the best documents.
+        """
+        original, model = self._shares(query), self._relevance_model(feedback)
         if not model:
-            return asked
+            return original
         ours = self.config.original_weight
         return {
-            word: ours * asked.get(word, 0.0) + (1 - ours) * model.get(word, 0.0)
-            for word in {**asked, **model}
+            word: ours * original.get(word, 0.0) + (1 - ours) * model.get(word, 0.0)
+            for word in {**original, **model}
         }
 
     def _rerank(
@@ -85,12 +96,12 @@ class RM3:
         texts = [self._text(documents, name) for name in names]
         # Ties fall by hash, here and among words: files may list relevant documents first.
         top = order(values, id_hashes(names))[: self.config.num_documents].tolist()
-        expanded = self.expand(query, ((texts[place], values[place]) for place in top))
-        asked = np.zeros(len(self.index.vocabulary))
+        expanded = self.expand(query, ((texts[index], values[index]) for index in top))
+        expanded_query = np.zeros(len(self.index.vocabulary))
         for word, share in expanded.items():
-            asked[self.index.vocabulary[word]] = share
+            expanded_query[self.index.vocabulary[word]] = share
         rows = self._weights[[self._rows[text] for text in texts]]
-        return dict(zip(names, (rows @ asked).tolist(), strict=True))
+        return dict(zip(names, (rows @ expanded_query).tolist(), strict=True))
 
     def _text(self, documents: Mapping[str, str], name: str) -> str:
         text = documents[name]
@@ -102,7 +113,7 @@ class RM3:
         return text
 
     def _relevance_model(self, feedback: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """The words that the feedback documents add, as shares of 1."""
+        """Words of the feedback documents, as shares of 1."""
         model: defaultdict[str, float] = defaultdict(float)
         for text, score in feedback:
             for word, share in self._shares(text).items():
@@ -110,12 +121,12 @@ class RM3:
                     model[word] += share * score
         words = list(model)
         shares = [model[word] for word in words]
-        kept = order(shares, id_hashes(words))[: self.config.num_words].tolist()
-        total = sum(model[words[place]] for place in kept)
-        return {words[place]: model[words[place]] / total for place in kept}
+        best = order(shares, id_hashes(words))[: self.config.num_words].tolist()
+        total = sum(model[words[index]] for index in best)
+        return {words[index]: model[words[index]] / total for index in best}
 
     def _shares(self, text: str) -> dict[str, float]:
-        """Each known word's share of a text."""
+        """Share of each indexed word in a text."""
         counts = Counter(word for word in self._split(text) if word in self.index.vocabulary)
         return {word: count / counts.total() for word, count in counts.items()}
 
@@ -131,7 +142,7 @@ class RM3:
 def rm3_run(split: Pools, first: Run) -> Run:
     """Rerank BM25's run of a split, with the word statistics that BM25 used for it."""
     documents = split.documents
-    # Of candidates only distinct texts, of a collection every document: as `MeasuredSplit` does.
+    # Distinct texts of candidates, every document of a collection: like BM25's own run.
     distinct = list(dict.fromkeys(documents.values()))
     index = BM25.fit(documents if split.candidates is None else distinct)
     return RM3(index).rerank_run(split.queries, documents, first)

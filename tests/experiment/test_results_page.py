@@ -162,7 +162,7 @@ def test_lower_errors_are_better(folder):
 
     (group,) = grouped([result(**errors(0.2)), result(recipe="less", **errors(0.1))])
     assert "[less]" in short_table(group) and "[tiny]" not in short_table(group)
-    dots = results_chart(group).to_dict(validate=False)["layer"][2]
+    dots = results_chart(group, group.main_measures[0]).to_dict(validate=False)["layer"][2]
     assert dots["encoding"]["y"]["sort"] == ["less", "tiny", "BM25"]
 
 

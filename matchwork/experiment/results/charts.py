@@ -11,11 +11,12 @@ _COLOURS = {"ours": "#2f6fb7", "baseline": "#d9730d", "paper": "#1f9e77"}
 _WIDTH, _ROW = 420, 16
 
 
-def results_chart(group: Group) -> "Chart":
-    """Draw the first main measure of every recipe of a group.
+def results_chart(group: Group, measure: str) -> "Chart":
+    """Draw one measure of every recipe of a group.
 
     Args:
         group: Results that were measured alike.
+        measure: Name of the measure.
 
     Returns:
         A row for each recipe and baseline, best first; a dot is the mean, a bar its 95 % interval,
@@ -23,7 +24,6 @@ def results_chart(group: Group) -> "Chart":
     """
     import altair as alt
 
-    measure = group.main_measures[0]
     rows = _rows(group, measure)
     names = [row["name"] for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
@@ -41,7 +41,7 @@ def results_chart(group: Group) -> "Chart":
         scale=alt.Scale(domain=kinds, range=[_COLOURS[kind] for kind in kinds]),
         legend=alt.Legend(title=None, orient="top", symbolType="circle", symbolOpacity=1),
     )
-    value = alt.X("value:Q", title=measure, scale=alt.Scale(zero=False))
+    value = alt.X("value:Q", title=measure, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     first = [row for row in rows if row["name"] == "BM25"]
     return alt.layer(
         alt.Chart(alt.InlineData(values=first))
@@ -52,7 +52,7 @@ def results_chart(group: Group) -> "Chart":
         alt.Chart(alt.InlineData(values=published))
         .mark_point(shape="diamond", size=45)
         .encode(x=alt.X("paper:Q"), y=alt.Y("name:N", sort=names), color=colour),
-    ).properties(width=_WIDTH, height=_ROW * len(rows), background="white")
+    ).properties(width=_WIDTH, height=_ROW * len(rows))
 
 
 def _rows(group: Group, measure: str) -> list[dict[str, Any]]:

@@ -3,14 +3,20 @@
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from matchwork.experiment.results.charts import results_chart
 from matchwork.experiment.results.files import SWEEPS, load_results
+from matchwork.experiment.results.model_charts import FOLDER, model_charts
 from matchwork.experiment.results.tables import Group, full_table, grouped, short_table
 from matchwork.files import read_json, write_text
 
+if TYPE_CHECKING:
+    from matchwork.report.drawing import Chart
+
 PAGE = "README.md"
 CHARTS = "charts"
+_PADDING = {"left": 60, "right": 60, "top": 12, "bottom": 12}  # for browsers with wider fonts
 _HEADER = """# Results
 
 Every row is made by `matchwork train recipes/<data set>/<recipe>.toml`. The JSON file of the same
@@ -40,9 +46,16 @@ def write_results_page(folder: str | Path) -> Path:
     from matchwork.report.drawing import to_svg
 
     folder = Path(folder)
-    for _, groups in _datasets(folder):
-        for name, group in groups.items():
-            write_text(folder / CHARTS / f"{name}.svg", to_svg(results_chart(group)))
+    charts: list[tuple[str, Chart]] = [
+        (name, results_chart(group, group.main_measures[0]))
+        for _, groups in _datasets(folder)
+        for name, group in groups.items()
+    ]
+    own = model_charts(grouped(load_results(folder)))
+    charts += [(f"{FOLDER}/{name}", chart) for name, chart in own]
+    for name, chart in charts:
+        drawn = chart.properties(background="white", padding=_PADDING)
+        write_text(folder / CHARTS / f"{name}.svg", to_svg(drawn))
     write_text(folder / PAGE, results_page(folder))
     return folder / PAGE
 
