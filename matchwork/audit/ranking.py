@@ -10,7 +10,6 @@ from matchwork.evaluate.evaluation import Evaluation
 from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.evaluate.ranking import evaluate_run
 from matchwork.rank.bm25 import BM25
-from matchwork.types import Run
 
 DEPTHS = (10, 100, 1000)
 MAX_SEARCHES = 2000
@@ -51,7 +50,9 @@ def compare_orders(split: Split, protocol: str) -> Orders | None:
     if not any(0 < number < len(pools[query]) for query, number in relevant.items()):
         return None
     measured = MeasuredSplit(replace(split, candidates=pools), protocol, MEASURES)
-    in_file = measured.evaluate(_listed(pools))
+    in_file = measured.evaluate(
+        {q: {id: float(-index) for index, id in enumerate(pool)} for q, pool in pools.items()}
+    )
     bm25 = measured.evaluate(measured.bm25_run())
     random_ap, random_rr = [], []
     for query in in_file.queries:
@@ -94,14 +95,6 @@ def first_stage(split: Split) -> FirstStage | None:
         {str(depth): values[f"Success@{depth}"] for depth in DEPTHS},
         {str(depth): values[f"R@{depth}"] for depth in DEPTHS},
     )
-
-
-def _listed(pools: dict[str, tuple[str, ...]]) -> Run:
-    """A run that keeps the order of the candidates."""
-    return {
-        query: {document: float(-index) for index, document in enumerate(pool)}
-        for query, pool in pools.items()
-    }
 
 
 def _values(evaluation: Evaluation) -> tuple[float, float]:

@@ -182,11 +182,6 @@ class BenchmarkResult:
         """Name of the last system: the fusion, else the scorer, else BM25."""
         return list(self.runs)[-1]
 
-    @property
-    def run(self) -> Run:
-        """Run of the last system."""
-        return self.runs[self.system]
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         first = self.evaluations[BASELINE]
