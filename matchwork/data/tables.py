@@ -6,26 +6,22 @@ registered with `FORMATS.add(suffix, TableFormat(...))`.
 """
 
 import csv
-import gzip
-import io
 import json
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from matchwork.errors import DataError
+from matchwork.files import numbered_lines, unreadable
 from matchwork.registry import Registry, did_you_mean
 
 Rows: TypeAlias = Iterator[tuple[int, tuple[object, ...]]]
 
-_BUFFER = 1 << 20
 _BATCH_ROWS = 1024
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Table(NamedTuple):
@@ -93,32 +89,6 @@ def need_table(folder: Path, stem: str) -> Path:
     return path
 
 
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, decompressing `.gz`."""
-    line = 0
-    try:
-        with _open(Path(path)) as stream:
-            for line, raw in enumerate(stream, start=1):
-                if line == 1:
-                    raw = raw.removeprefix(_BYTE_ORDER_MARK)
-                yield line, raw.decode().rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8; "
-            "convert the file to UTF-8",
-            path=path,
-            line=line,
-        ) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(
-            f"the gzip data is damaged or cut short after line {line} ({error}); "
-            "copy or download the file again",
-            path=path,
-        ) from error
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
 def tab_separated(
     path: str | Path, num_fields: int | None = None
 ) -> Iterator[tuple[int, list[str]]]:
@@ -180,19 +150,6 @@ def with_header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Table:
         return ((line, pick(fields)) for line, fields in rows)
 
     return Table(names, select)
-
-
-def unreadable(path: str | Path, error: OSError) -> DataError:
-    """Return the error for a file that cannot be opened or read."""
-    if isinstance(error, FileNotFoundError):
-        return DataError("no such file", path=path)
-    return DataError(f"cannot read: {error.strerror or error}", path=path)
-
-
-def _open(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        return cast(BinaryIO, io.BufferedReader(gzip.open(path, "rb"), _BUFFER))
-    return open(path, "rb", buffering=_BUFFER)
 
 
 def _picker(indices: Sequence[int]) -> Callable[[list[str]], tuple[object, ...]]:

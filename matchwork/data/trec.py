@@ -9,9 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
-from matchwork.data.tables import numbered_lines
 from matchwork.errors import DataError
-from matchwork.files import atomic_write
+from matchwork.files import atomic_write, numbered_lines
 from matchwork.ordering import order
 from matchwork.types import Qrels, Run
 

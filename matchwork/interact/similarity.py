@@ -10,6 +10,7 @@ from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
 from matchwork.interact.interaction import Interaction
 from matchwork.interact.precision import wide_type
+from matchwork.kernels import kernel
 
 EPSILON = 1e-8
 TINY = 1e-24  # keeps divisions finite, too small to change any other result
@@ -26,6 +27,7 @@ def unit_rows(vectors: Tensor) -> Tensor:
     return vectors / row_lengths(vectors).clamp_min(EPSILON).unsqueeze(-1)
 
 
+@kernel("cosines", plain=lambda left, right: Cosines.of(left, right).table)
 def cosine_table(left: Tensor, right: Tensor) -> Tensor:
     """Return the cosines of rows (..., m, dim) and (..., n, dim), shape (..., m, n).
 
@@ -36,14 +38,11 @@ def cosine_table(left: Tensor, right: Tensor) -> Tensor:
 
 
 class Cosines(NamedTuple):
-    """A table of cosines, shape (..., m, n), and the norms of both sides, kept for gradients.
+    """A table of cosines, and the norms of both sides, kept for gradients."""
 
-    The norms have shapes (..., m, 1) and (..., 1, n).
-    """
-
-    table: Tensor
-    left_lengths: Tensor
-    right_lengths: Tensor
+    table: Tensor  # (..., m, n)
+    left_lengths: Tensor  # (..., m, 1)
+    right_lengths: Tensor  # (..., 1, n)
 
     @classmethod
     def of(cls, left: Tensor, right: Tensor) -> Self:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from matchwork.matcher.truncation import Truncation
+from matchwork.inputs import Truncation
 from matchwork.models import Model, StageConfig
 from matchwork.rank.calibration import AnyCalibration
 from matchwork.train.config import TrainConfig
