@@ -114,7 +114,7 @@ def evaluate(
     with show.cuts():
         result = benchmark.run(scorer, weight=weight, stage=stage)
     if run_out is not None:
-        write_run(run_out, result.run, tag=result.system.replace(" ", ""))
+        write_run(run_out, result.runs[result.system], tag=result.system.replace(" ", ""))
     if report is not None:
         from matchwork.report.page import write_report
 
