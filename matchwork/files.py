@@ -1,15 +1,21 @@
-"""Atomic writes: to a temporary file in the same folder, then renamed."""
+"""Files: read line by line or as JSON, and written atomically (renamed when complete)."""
 
+import gzip
+import io
 import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, cast
 
 from matchwork.errors import DataError, OutputError
+
+_BUFFER = 1 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def user_cache() -> Path:
@@ -129,3 +135,42 @@ def read_json(path: str | Path) -> Any:
         raise DataError(f"not UTF-8 ({error.reason})", path=path) from error
     except OSError as error:
         raise DataError(f"cannot read: {error.strerror}", path=path) from error
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a UTF-8 file, decompressing `.gz`."""
+    line = 0
+    try:
+        with _open(Path(path)) as stream:
+            for line, raw in enumerate(stream, start=1):
+                if line == 1:
+                    raw = raw.removeprefix(_BYTE_ORDER_MARK)
+                yield line, raw.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8; "
+            "convert the file to UTF-8",
+            path=path,
+            line=line,
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"the gzip data is damaged or cut short after line {line} ({error}); "
+            "copy or download the file again",
+            path=path,
+        ) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str | Path, error: OSError) -> DataError:
+    """Return the error for a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return DataError("no such file", path=path)
+    return DataError(f"cannot read: {error.strerror or error}", path=path)
+
+
+def _open(path: Path) -> BinaryIO:
+    if path.suffix == ".gz":
+        return cast(BinaryIO, io.BufferedReader(gzip.open(path, "rb"), _BUFFER))
+    return open(path, "rb", buffering=_BUFFER)

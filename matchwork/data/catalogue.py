@@ -79,24 +79,11 @@ class CatalogueEntry:
     notes: str = ""
 
     def dataset(
-        self,
-        name: str,
-        splits: Mapping[str, Split],
-        options: Options | None = None,
-        versions: Mapping[str, str] | None = None,
+        self, name: str, splits: Mapping[str, Split], options: Options | None = None
     ) -> Dataset:
-        """Return the data set with these splits; see `Dataset`."""
-        return Dataset(
-            name,
-            splits,
-            self.task,
-            self.protocol,
-            self.measures,
-            self.notes,
-            self.licence,
-            options or {},
-            versions or {},
-        )
+        """Return the data set with these splits."""
+        measured = self.task, self.protocol, self.measures
+        return Dataset(name, splits, *measured, self.notes, self.licence, options or {})
 
 
 CATALOGUE: Registry[CatalogueEntry] = Registry("data set")

@@ -21,10 +21,8 @@ class Encoded:
     Args:
         vectors: Tensor, shape (batch, length, dim).
         mask: Bool tensor, shape (batch, length): True = real token.
-        ids: Ids of the words behind the vectors, shape (batch, length), if every vector is one
-            word's.
-        special_vectors: Vectors of the special tokens around the text ([CLS], [SEP]), shape
-            (batch, specials, dim), if the encoder has any.
+        ids: Ids of the words, shape (batch, length), if every vector is one word's.
+        special_vectors: Vectors of special tokens ([CLS], [SEP]), shape (batch, specials, dim).
     """
 
     vectors: Tensor

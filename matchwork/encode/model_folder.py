@@ -1,7 +1,7 @@
-"""Find a transformer's folder: on disk, in an installed package, or on the hub."""
+"""Find a transformer's folder (on disk, in a package, on the hub) and say what is wrong with it."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from os.path import isdir
@@ -48,9 +48,7 @@ def model_folder(name: str | Path, **options: Any) -> Path:
 
 def optional_settings(path: Path) -> dict[str, Any]:
     """Read the table in a JSON file; empty if there is no such file."""
-    if not path.is_file():
-        return {}
-    table = read_json(path)
+    table = read_json(path) if path.is_file() else {}
     if not isinstance(table, dict):
         raise DataError(f"expected a table of settings, got {type(table).__name__}", path=path)
     return table
@@ -77,25 +75,25 @@ def _download(name: str, **options: Any) -> Path:
 
 
 def _require_files(folder: Path) -> None:
-    for name in ("config.json", "tokenizer.json"):
-        if not (folder / name).is_file():
-            raise DataError(
-                f"no {name}: not the folder of a transformer with a fast tokenizer; write one "
-                "with save_pretrained of the model and of its AutoTokenizer",
-                path=folder,
-            )
-    if (folder / "adapter_config.json").is_file():
-        raise DataError(
+    missing = [n for n in ("config.json", "tokenizer.json") if not (folder / n).is_file()]
+    if missing:
+        fault = (
+            f"no {missing[0]}: not the folder of a transformer with a fast tokenizer; write one "
+            "with save_pretrained of the model and of its AutoTokenizer"
+        )
+    elif (folder / "adapter_config.json").is_file():
+        fault = (
             "an adapter (adapter_config.json) cannot be loaded; merge it into its transformer "
-            "(merge_and_unload of the peft library) and save the result with save_pretrained",
-            path=folder,
+            "(merge_and_unload of the peft library) and save the result with save_pretrained"
         )
-    if not any(folder.glob("model*.safetensors")):
-        raise DataError(
+    elif not any(folder.glob("model*.safetensors")):
+        fault = (
             "no model.safetensors (pickled weights can run any code and are never opened); convert "
-            "the weights with save_pretrained(FOLDER, safe_serialization=True)",
-            path=folder,
+            "the weights with save_pretrained(FOLDER, safe_serialization=True)"
         )
+    else:
+        return
+    raise DataError(fault, path=folder)
 
 
 @contextmanager
@@ -113,3 +111,49 @@ def _bars_at_a_terminal() -> Iterator[None]:
         finally:
             if hides:
                 bars.enable_progress_bars()
+
+
+def cannot_open(what: str, folder: Path, error: Exception) -> DataError:
+    """Say what an error of the transformers library means (the bare key of a dictionary, ...)."""
+    return DataError(f"cannot open {what}: {_reason(error, folder / 'config.json')}", path=folder)
+
+
+def require_fit(report: Mapping[str, Any], folder: Path, *, without_pooler: bool) -> None:
+    """Refuse weights that the library's loading report says do not fit `config.json`."""
+    if unfit := sorted(report["mismatched_keys"]):
+        name, *shapes = unfit[0]
+        actual, expected = (" x ".join(map(str, shape)) for shape in shapes)
+        raise DataError(
+            f"the weights do not fit config.json: {name} is {actual}, config.json asks for "
+            f"{expected} ({len(unfit)} misfit); take both from the same model",
+            path=folder,
+        )
+    names = sorted(report["missing_keys"])
+    if missing := [name for name in names if not (without_pooler and "pooler" in name)]:
+        raise DataError(
+            f"the weights are incomplete: no {missing[0]} ({len(missing)} missing)", path=folder
+        )
+
+
+def _reason(error: Exception, config: Path) -> str:
+    if "trust_remote_code" in str(error):
+        return (
+            f"it needs remote code (model_type = {read_json(config).get('model_type')!r}), which "
+            "is never run; only architectures and tokenizers of the transformers library can be "
+            "read"
+        )
+    if isinstance(error, KeyError) and error.args:
+        text = _unknown(error.args[0], config)
+    elif type(error).__name__.startswith("StrictDataclass"):
+        text = f"config.json: {error.__cause__ or error}"
+    else:
+        text = " ".join(str(error).strip().partition("\n\n")[0].split())
+    return f"{text.rstrip('.') or type(error).__name__}; download its files again"
+
+
+def _unknown(key: object, config: Path) -> str:
+    """Explain a `KeyError`: the key is mostly a value in `config.json`."""
+    for name, value in read_json(config).items():
+        if value == key:
+            return f"config.json: {name} = {key!r} is not known to the transformers library"
+    return f"{key!r} is missing in its settings, or not known to the transformers library"

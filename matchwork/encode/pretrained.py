@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from matchwork.encode.broken_folder import cannot_open, require_fit
-from matchwork.encode.model_folder import transformer_folder
+from matchwork.encode.model_folder import cannot_open, require_fit, transformer_folder
 from matchwork.encode.transformer import (
     TransformerConfig,
     TransformerEncoder,

@@ -27,8 +27,7 @@ class TransformerConfig:
         trainable: Whether training changes the weights.
         between: Special ids between two texts that are read as one.
         second_type: Token type of the second of two texts that are read as one.
-        max_positions: Most subword tokens to read at once, special ones included; None: as many
-            as the network has positions.
+        max_positions: Most subword tokens to read at once; None: as many as there are positions.
         cross_encode: Whether models get vectors of both texts read as one.
     """
 
@@ -52,8 +51,7 @@ class TransformerEncoder(Encoder):
 
     Args:
         config: The settings.
-        transformer: A network of the transformers library; built with random weights if left
-            out.
+        transformer: A network of the transformers library; by default one with random weights.
     """
 
     Config: ClassVar[type[TransformerConfig]] = TransformerConfig
@@ -102,7 +100,10 @@ class TransformerEncoder(Encoder):
     def forward(self, sequences: Sequences) -> Encoded:
         """Encode every text between its special tokens; average subword tokens into words."""
         tokens, start = self._subwords(sequences), len(self.config.before)
-        row = ConcatenatedTexts.of([self.config.before, tokens, self.config.after], self._padding)
+        row = ConcatenatedTexts.of(
+            [self.config.before, tokens, self.config.after],
+            self.transformer.config.pad_token_id or 0,
+        )
         vectors = self._run_distinct(row)
         special = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
         missing = max(0, start + tokens.mask.shape[1] - vectors.shape[1])  # columns of padding
@@ -134,10 +135,6 @@ class TransformerEncoder(Encoder):
         special = sum(map(len, (self.config.before, self.config.between, self.config.after)))
         return None if limit is None else max(0, limit - special)
 
-    @property
-    def _padding(self) -> int:
-        return self.transformer.config.pad_token_id or 0
-
     def _subwords(self, sequences: Sequences) -> Sequences:
         """Return ids below `vocab_size`; those of padding become 0."""
         ids = sequences.ids.masked_fill(~sequences.mask, 0) % self.config.vocab_size
@@ -152,7 +149,7 @@ class TransformerEncoder(Encoder):
             lengths = longest_first(sides[0].lengths, sides[1].lengths, limit)
             sides = [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
         parts: list[Part] = [config.before, sides[0], config.between, sides[1], config.after]
-        row = ConcatenatedTexts.of(parts, self._padding)
+        row = ConcatenatedTexts.of(parts, self.transformer.config.pad_token_id or 0)
         if not config.second_type:
             return sides, row, {}
         columns = torch.arange(row.ids.shape[1], device=row.ids.device)
@@ -217,9 +214,7 @@ def import_transformers() -> Any:
 def num_positions(transformer: Any) -> int | None:
     """Return the most subword tokens the network can read at once; None: no limit.
 
-    Position vectors may skip the rows up to that of padding (RoBERTa), so that fewer are left
-    than the config says; some networks have more rows than they use (YOSO); -1 means no limit
-    (XLNet).
+    The config may say more than the position vectors hold (RoBERTa), fewer (YOSO) or -1 (XLNet).
     """
     limits = [getattr(transformer.config, "max_position_embeddings", None) or 0]
     for name, module in transformer.named_modules():
@@ -235,10 +230,7 @@ def smallest(*limits: int | None) -> int | None:
 
 
 def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-    """Average the vectors of each word's subword tokens, by a matrix product.
-
-    A scatter-add would be faster for long texts, but is not deterministic on a GPU.
-    """
+    """Average each word's vectors; a scatter-add would not be deterministic on a GPU."""
     num_words = starts.sum(dim=1, keepdim=True)
     columns = torch.arange(int(num_words.max()), device=mask.device)
     word_of = starts.cumsum(dim=1) - 1

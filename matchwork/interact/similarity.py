@@ -36,14 +36,11 @@ def cosine_table(left: Tensor, right: Tensor) -> Tensor:
 
 
 class Cosines(NamedTuple):
-    """A table of cosines, shape (..., m, n), and the norms of both sides, kept for gradients.
+    """A table of cosines, and the norms of both sides, kept for gradients."""
 
-    The norms have shapes (..., m, 1) and (..., 1, n).
-    """
-
-    table: Tensor
-    left_lengths: Tensor
-    right_lengths: Tensor
+    table: Tensor  # (..., m, n)
+    left_lengths: Tensor  # (..., m, 1)
+    right_lengths: Tensor  # (..., 1, n)
 
     @classmethod
     def of(cls, left: Tensor, right: Tensor) -> Self:

@@ -21,13 +21,9 @@ from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
 @dataclass(frozen=True, kw_only=True)
 class BagMatcherConfig(ModelConfig):
-    """Settings of `BagMatcher`.
+    """Settings of `BagMatcher`."""
 
-    Attributes:
-        scale: Initial factor of the cosine, which training changes.
-    """
-
-    scale: float = 20.0
+    scale: float = 20.0  # initial factor of the cosine, which training changes
 
     def __post_init__(self) -> None:
         require_positive(self, "scale")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeGuard, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from matchwork.config import build
@@ -16,8 +17,10 @@ from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
 from matchwork.types import Side
 
-FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
+FINE_TUNING: dict[str, Any] = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
 """Training defaults of models that fine-tune a transformer."""
+IN_BATCH = {**FINE_TUNING, "loss": "softmax", "negatives": "in-batch", "learning_rate": 2e-5}
+"""Training defaults of transformers that learn from in-batch negatives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +87,12 @@ class FittedTables(nn.Module):
             if (saved := state_dict.get(prefix + name)) is not None:
                 setattr(self, name, getattr(self, name).new_empty(saved.shape))
         super()._load_from_state_dict(state_dict, prefix, *arguments)
+
+
+def look_up(values: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the position of each value in a sorted, not empty table, and whether it is there."""
+    slots = torch.searchsorted(table, values).clamp_max(len(table) - 1)
+    return slots, table[slots] == values
 
 
 class Model(nn.Module, ABC):

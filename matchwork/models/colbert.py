@@ -15,21 +15,16 @@ from torch import nn
 from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights, max_sim
-from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
+from matchwork.models.base import IN_BATCH, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColBERTConfig(ModelConfig):
-    """Settings of `ColBERT`.
+    """Settings of `ColBERT`."""
 
-    Attributes:
-        dim: Width that token vectors are projected to (the paper: 128); None: no projection.
-        scale: Initial factor of the score, which training changes.
-    """
-
-    dim: int | None = None
-    scale: float = 1.0
+    dim: int | None = None  # width of projected tokens (the paper: 128)
+    scale: float = 1.0  # initial factor of the score, which training changes
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "dim")
@@ -42,12 +37,7 @@ class ColBERT(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = ColBERTConfig
     config: ColBERTConfig
-    training_defaults: ClassVar[dict[str, Any]] = {
-        **FINE_TUNING,
-        "loss": "softmax",
-        "negatives": "in-batch",
-        "learning_rate": 2e-5,
-    }
+    training_defaults: ClassVar[dict[str, Any]] = IN_BATCH
 
     def __init__(self, config: ColBERTConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)

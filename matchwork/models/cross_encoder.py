@@ -23,15 +23,10 @@ _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU}
 
 @dataclass(frozen=True, kw_only=True)
 class CrossEncoderConfig(ModelConfig):
-    """Settings of the relevance head: a dense layer on the vector of [CLS].
+    """Settings of the relevance head: a dense layer on the vector of [CLS]."""
 
-    Attributes:
-        activation: Activation of the dense layer.
-        dropout: Dropout before the output.
-    """
-
-    activation: Literal["tanh", "relu", "gelu"] = "tanh"
-    dropout: float = 0.1
+    activation: Literal["tanh", "relu", "gelu"] = "tanh"  # activation of the dense layer
+    dropout: float = 0.1  # dropout before the output
 
     def __post_init__(self) -> None:
         require_dropout(self, "dropout")

@@ -28,20 +28,12 @@ CUT = 80.0  # exponents stop at -80: denormal numbers are a hundred times slower
 
 @dataclass(frozen=True, kw_only=True)
 class KNRMConfig(ModelConfig):
-    """Settings of `KNRM`.
+    """Settings of `KNRM`."""
 
-    Attributes:
-        num_kernels: One kernel at similarity 1 (exact matches), the others evenly spread over
-            [-1, 1].
-        sigma: Width of the soft kernels.
-        exact_sigma: Width of the kernel of exact matches.
-        gate: Weights of query words: all equal, or the norms of their vectors.
-    """
-
-    num_kernels: int = 11
-    sigma: float = 0.1
-    exact_sigma: float = 1e-3
-    gate: Literal["none", "length"] = "none"
+    num_kernels: int = 11  # one for exact matches, others spread over [-1, 1]
+    sigma: float = 0.1  # width of the soft kernels
+    exact_sigma: float = 1e-3  # width of the kernel of exact matches
+    gate: Literal["none", "length"] = "none"  # query words: equal, or by norm
 
     def __post_init__(self) -> None:
         require_at_least(self, 2, "num_kernels")

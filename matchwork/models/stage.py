@@ -15,27 +15,16 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, kw_only=True)
 class StageConfig:
-    """Base of a stage's settings, `[stage.NAME]` of a recipe; a stage may add its own.
+    """Base of a stage's settings, `[stage.NAME]` of a recipe; a stage may add its own."""
 
-    Attributes:
-        optimizer: Name of the optimizer.
-        learning_rate: Initial learning rate.
-        weight_decay: Weight decay of the optimizer.
-        clip_norm: Largest norm of a gradient; None: no clipping.
-        batch_size: Size of a batch; the stage says what it counts.
-        max_epochs: Number of epochs after which the stage ends.
-        patience: Epochs without a lower loss on dev after which it ends; None: never early.
-        halve_every: Epochs after which the learning rate is halved, repeatedly; None: never.
-    """
-
-    optimizer: str = "adam"
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
-    clip_norm: float | None = None
-    batch_size: int = 32
-    max_epochs: int = 10
-    patience: int | None = None
-    halve_every: int | None = None
+    optimizer: str = "adam"  # name of the optimizer
+    learning_rate: float = 1e-3  # initial learning rate
+    weight_decay: float = 0.0  # weight decay of the optimizer
+    clip_norm: float | None = None  # largest norm of a gradient; None: no clipping
+    batch_size: int = 32  # size of a batch; the stage says what it counts
+    max_epochs: int = 10  # number of epochs after which the stage ends
+    patience: int | None = None  # epochs without a lower dev loss; None: never ends early
+    halve_every: int | None = None  # halve the learning rate after every so many epochs
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "batch_size", "max_epochs", "patience", "halve_every")

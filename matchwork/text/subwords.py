@@ -41,8 +41,7 @@ class SubwordTokenizerConfig:
         unit: Whether a token is a "subword" or a "word", which may have several subwords.
         max_positions: Most subword tokens of a text, special ones included; None: no limit.
         special_tokens: Where special tokens stand: "around" a text ([CLS] and [SEP]) or only
-            "before" it, in both cases invisible to the model; or the first one is a "token" of
-            the text like others, and there are no more.
+            "before" it, invisible to the model; or only the first, as a "token" of the text.
     """
 
     unit: Unit = "subword"
@@ -58,9 +57,8 @@ class SubwordTokenizer:
     """Subword tokens as ids, by a tokenizer of the tokenizers library.
 
     If the unit is the word, a subword that continues a word has its id plus `vocab_size`, so
-    that the encoder sees from the ids which vectors to average. Length limits then count words;
-    what they cut off is counted in subwords. [CLS] and the like are not among the tokens unless
-    the config says so: the encoder puts `special_ids` around every text.
+    that the encoder sees which vectors to average. Length limits then count words; what they cut
+    off is counted in subwords. The encoder puts `special_ids` around every text.
 
     Args:
         backend: The tokenizer of the tokenizers library; it is copied.
@@ -82,7 +80,12 @@ class SubwordTokenizer:
         self._backend.encode_special_tokens = True  # "[SEP]" written in a text is just text
         self.vocab_size = max(self._backend.get_vocab(with_added_tokens=True).values()) + 1
         self.special_ids, self._first = self._find_special_ids()
-        self._max_tokens = self._max_text_tokens()
+        limit, special = self.config.max_positions, sum(map(len, self.special_ids))
+        if limit is not None and limit <= special:
+            raise ConfigError(
+                f"max_positions must be more than the {special} special tokens, got {limit}"
+            )
+        self._max_tokens = None if limit is None else limit - special
 
     @classmethod
     def read(
@@ -173,14 +176,6 @@ class SubwordTokenizer:
             tuple(ids[second[-1] + 1 :]),
             encoding.type_ids[second[0]],
         )
-
-    def _max_text_tokens(self) -> int | None:
-        limit, special = self.config.max_positions, sum(map(len, self.special_ids))
-        if limit is not None and limit <= special:
-            raise ConfigError(
-                f"max_positions must be more than the {special} special tokens, got {limit}"
-            )
-        return None if limit is None else limit - special
 
     def _continues(self, encoding: tokenizers.Encoding) -> Flags:
         """Return which tokens belong to the same word as the token before."""

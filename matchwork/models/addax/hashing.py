@@ -58,16 +58,10 @@ class Hashed:
 
 
 class HashingDenoiser(nn.Module):
-    """Three layers to codes of `bits` and three back.
+    """Three layers to codes of `bits` and three back, in float32 or wider: signs flip at zero.
 
-    Computes in at least 32 bits, because signs are decided close to zero.
-
-    Args:
-        dim: Width of the vectors.
-        bits: Width of the codes.
-        alpha: Steepness of the tanh that stands in for the sign.
-        tied: Decode with the encoder's weights, transposed.
-        reduction: Sum or average errors over tokens and values.
+    `alpha` is the steepness of the tanh that stands in for the sign; with `tied`, the decoder has
+    the encoder's weights, transposed; `reduction` of errors is over tokens and values.
     """
 
     def __init__(self, dim: int, bits: int, alpha: float, tied: bool, reduction: Reduction) -> None:

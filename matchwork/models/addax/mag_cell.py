@@ -22,14 +22,8 @@ class MagCell(nn.Module):
     """Rewrite one side's tokens by attention to the other side.
 
     The gates read raw scores by position: row j of `weight` and entry j of `token_weight` belong
-    to token j of the other text.
-
-    Args:
-        dim: Width of the vectors.
-        length: Maximum number of tokens of the other text.
-        highway: Pass the gated vectors through a highway layer.
-        dropout: Dropout of the gated vectors.
-        gate_bias: Initial bias of the highway's gate.
+    to token j of the other text, which has `length` tokens at most. With `highway`, the gated
+    vectors pass a highway layer, whose gate has the initial bias `gate_bias`.
     """
 
     def __init__(
@@ -58,13 +52,10 @@ class MagCell(nn.Module):
             self.output.weight.copy_(torch.cat([whole, whole], dim=1))
 
     def forward(self, own: Tensor, other: Tensor, scores: Tensor, mask: Tensor) -> MagOutput:
-        """Attend to the other text and gate the result.
+        """Rewrite `own` vectors, (batch, own, dim), by attention to `other` ones.
 
-        Args:
-            own: Vectors to rewrite, shape (batch, own, dim).
-            other: Vectors to attend to, shape (batch, other, dim).
-            scores: Shape (batch, own, other); 0 at padding, so that gates ignore it.
-            mask: Real tokens of the other text, shape (batch, own or 1, other).
+        Scores, shape (batch, own, other), must be 0 at padding, so that gates ignore it; `mask` has
+        the real tokens of the other text.
         """
         attended = attend(other, scores, mask)
         element_gate, token_gate = self._gates(scores)

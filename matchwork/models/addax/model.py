@@ -44,45 +44,27 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, kw_only=True)
 class AddaxConfig(ModelConfig):
-    """Settings of `ADDAX`.
+    """Settings of `ADDAX`."""
 
-    Attributes:
-        query_length: Most query tokens; weights of the gates belong to positions.
-        document_length: Most document tokens.
-        cells: Cells with or without highway, cross attention alone, or nothing.
-        scale_scores: Divide attention scores by the root of the width.
-        gate_bias: Initial bias of the highway's gates.
-        dropout: Dropout in the cells.
-        denoiser: Hash documents; otherwise they are projected.
-        hash_dim: Width of codes and projections.
-        alpha: Steepness of the tanh that stands in for the sign in training.
-        delta: Weight of the codes' error in the loss.
-        gamma: Weight of the restored vectors' error in the loss.
-        reduction: Sum or average errors over tokens and values.
-        tied: Decode with the encoder's weights, transposed.
-        aux: Documents whose errors are added to the loss: all, or positive ones.
-        query_activation: Activation of the query projection.
-        inference: Codes at inference: signs, or their tanh.
-        start: Initial weights: random, or "aligned", where the score is close to MaxSim of the
-            encoder's own vectors (the closer, the further `gate_bias` is below 0).
-    """
-
-    query_length: int = 32
-    document_length: int = 128
+    query_length: int = 32  # most query tokens; weights of the gates belong to positions
+    document_length: int = 128  # most document tokens
+    # cells with or without highway, cross attention alone, or nothing
     cells: Literal["highway", "plain", "attention", "none"] = "highway"
-    scale_scores: bool = False
-    gate_bias: float = 0.0
-    dropout: float = 0.1
-    denoiser: bool = True
-    hash_dim: int = 300
-    alpha: float = 5.0
-    delta: float = 1e-6
-    gamma: float = 0.003
-    reduction: Literal["sum", "mean"] = "sum"
-    tied: bool = True
-    aux: Literal["both", "positive"] = "both"
-    query_activation: Literal["tanh", "linear"] = "tanh"
-    inference: Literal["sign", "tanh"] = "sign"
+    scale_scores: bool = False  # divide attention scores by the root of the width
+    gate_bias: float = 0.0  # initial bias of the highway's gates
+    dropout: float = 0.1  # dropout in the cells
+    denoiser: bool = True  # hash documents; otherwise they are projected
+    hash_dim: int = 300  # width of codes and projections
+    alpha: float = 5.0  # steepness of the tanh that stands in for the sign in training
+    delta: float = 1e-6  # weight of the codes' error in the loss
+    gamma: float = 0.003  # weight of the restored vectors' error in the loss
+    reduction: Literal["sum", "mean"] = "sum"  # sum or average errors over tokens and values
+    tied: bool = True  # decode with the encoder's weights, transposed
+    aux: Literal["both", "positive"] = "both"  # documents whose errors are in the loss
+    query_activation: Literal["tanh", "linear"] = "tanh"  # activation of the query projection
+    inference: Literal["sign", "tanh"] = "sign"  # codes at inference: signs, or their tanh
+    # initial weights: random, or "aligned", where the score is close to MaxSim of the
+    # encoder's own vectors (the closer, the further `gate_bias` is below 0)
     start: Literal["normal", "aligned"] = "normal"
 
     def __post_init__(self) -> None:

@@ -32,34 +32,19 @@ PRESETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class HCANConfig(ModelConfig):
-    """Settings of `HCAN`.
+    """Settings of `HCAN`."""
 
-    Attributes:
-        parts: Relevance matching, semantic matching, or both.
-        preset: Variant of the model, see `PRESETS`.
-        encoder: Kind of the shared encoder, see `Levels`.
-        num_layers: Layers of the encoder.
-        filters: Width of its layers.
-        kernel: Width of its (first) convolution, in words.
-        hidden: Width of the BiLSTM's pooled output ("paper") and of the classifier.
-        dropout: Dropout in the encoder.
-        query_length: Longest query; relevance features belong to positions.
-        num_classes: Number of classes.
-        phrase_weights: Weigh query phrases by their rarity in the training texts; off by default,
-            as in the authors' code.
-    """
-
-    parts: Literal["both", "relevance", "semantic"] = "both"
-    preset: Literal["paper", "code"] = "code"
-    encoder: LevelKind = "deep"
-    num_layers: int = 4
-    filters: int = 128
-    kernel: int = 2
-    hidden: int = 150
-    dropout: float = 0.0
-    query_length: int = 40
-    num_classes: int = 2
-    phrase_weights: bool = False
+    parts: Literal["both", "relevance", "semantic"] = "both"  # of the model
+    preset: Literal["paper", "code"] = "code"  # variant of the model, see `PRESETS`
+    encoder: LevelKind = "deep"  # kind of the shared encoder, see `Levels`
+    num_layers: int = 4  # layers of the encoder
+    filters: int = 128  # width of its layers
+    kernel: int = 2  # width of its (first) convolution, in words
+    hidden: int = 150  # width of the BiLSTM's pooled output ("paper") and of the classifier
+    dropout: float = 0.0  # dropout in the encoder
+    query_length: int = 40  # longest query; relevance features belong to positions
+    num_classes: int = 2  # number of classes
+    phrase_weights: bool = False  # weigh query phrases by rarity; off in the authors' code
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "num_layers", "kernel", "query_length")

@@ -18,14 +18,9 @@ class Levels(nn.Module):
     Convolutions are padded on the right: position j stands for the phrase that starts there.
     `phrase_lengths` are the numbers of words behind a position, for levels 0 to `num_layers`.
 
-    Args:
-        kind: "deep": stacked convolutions; "wide": parallel convolutions over the words, each with
-            a kernel one wider than the one before; "contextual": stacked bidirectional LSTMs.
-        dim: Width of the word vectors.
-        filters: Width of every layer.
-        num_layers: Number of layers.
-        kernel: Width of the (first) convolution, in words.
-        dropout: Dropout after every layer, and of whole channels of the words.
+    Kinds are "deep": stacked convolutions; "wide": parallel convolutions over the words, each with
+    a `kernel` one wider than the one before; "contextual": stacked bidirectional LSTMs. Every
+    layer is `filters` wide. Dropout is after every layer, and of whole channels of the words.
     """
 
     def __init__(

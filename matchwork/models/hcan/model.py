@@ -86,15 +86,11 @@ class HCAN(MatchModel):
             if config.phrase_weights:
                 self.phrases = PhraseWeights()
         if config.parts != "relevance":
-            last = self.preset.pooling == "last"
-            self.semantic = SemanticMatching(
-                config.filters,
-                (config.hidden if last else config.filters) // 2,
-                config.num_layers,
-                salience=self.preset.salience,
-                pooling=self.preset.pooling,
-                rectify=self.preset.rectify and config.encoder == "contextual",
-            )
+            pooling, rectify = self.preset.pooling, self.preset.rectify
+            width = config.hidden if pooling == "last" else config.filters
+            options = self.preset.salience, pooling, rectify and config.encoder == "contextual"
+            semantic_sizes = config.filters, width // 2, config.num_layers
+            self.semantic = SemanticMatching(*semantic_sizes, *options)
             shapes["semantic"] = (config.num_layers, self.semantic.width)
         if config.parts == "both":
             self.means = FeatureMeans(shapes)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from matchwork.models.base import FittedTables
+from matchwork.models.base import FittedTables, look_up
 from matchwork.text import TokenTable
 from matchwork.text.batch import Ids
 
@@ -63,8 +63,8 @@ class PhraseWeights(FittedTables):
         keys = _phrase_keys(pad(ids, (0, order - 1)), order)
         if not len(self.keys):
             return torch.ones_like(keys, dtype=self.weights.dtype)
-        slots = torch.searchsorted(self.keys, keys).clamp_max(len(self.keys) - 1)
-        return torch.where(self.keys[slots] == keys, self.weights[slots], 1.0)
+        slots, seen = look_up(keys, self.keys)
+        return torch.where(seen, self.weights[slots], 1.0)
 
 
 def phrase_table(

@@ -24,14 +24,9 @@ class CoAttention(NamedTuple):
 class SemanticMatching(nn.Module):
     """Co-attention and BiLSTM with separate weights for every level.
 
-    Args:
-        dim: Width of the levels.
-        units: LSTM units of each direction.
-        num_levels: Number of levels.
-        salience: Weight of a document word: its largest "attention" (the paper), or a softmax
-            over the largest "scores" (the authors' code, as in BiDAF).
-        pooling: The "last" state of each direction, or "max-mean" over the words.
-        rectify: Apply a ReLU to the input of the BiLSTM.
+    The `salience` of a document word is its largest "attention" (the paper), or a softmax over the
+    largest "scores" (the authors' code, as in BiDAF). `pooling` takes the "last" state of each
+    direction, or "max-mean" over the words. `rectify` applies a ReLU to the input of the BiLSTM.
     """
 
     def __init__(
@@ -39,7 +34,6 @@ class SemanticMatching(nn.Module):
         dim: int,
         units: int,
         num_levels: int,
-        *,
         salience: Salience,
         pooling: Pooling,
         rectify: bool,

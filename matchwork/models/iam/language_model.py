@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from matchwork.encode.base import Encoded
+from matchwork.models.base import look_up
 from matchwork.models.iam.two_way import TextReader, small_uniform
 from matchwork.models.iam.word_loss import word_loss
 
@@ -68,7 +69,7 @@ class LanguageModel(nn.Module):
         known = len(self.words)
         classes = torch.full_like(text.ids, known)
         if known:
-            slots = torch.searchsorted(self.words, text.ids).clamp_max(known - 1)
-            classes = torch.where(self.words[slots] == text.ids, slots, classes)
+            slots, frequent = look_up(text.ids, self.words)
+            classes = torch.where(frequent, slots, classes)
         classes = classes.masked_fill(~text.mask, known + 1)
         return functional.pad(classes, (0, 1), value=known + 1)

@@ -59,37 +59,21 @@ from matchwork.text import Sequences, TokenTable
 
 @dataclass(frozen=True, kw_only=True)
 class IAMConfig(ModelConfig):
-    """Settings of `IAM`.
+    """Settings of `IAM`."""
 
-    Attributes:
-        units: LSTM units of each direction.
-        input_dim: Width of the LSTMs' input; None: that of the word vectors.
-        hidden: Width of the matching vector.
-        dropout: Dropout between LSTM layers, on their input and before the score.
-        jump: Use the context jump.
-        support: Domain of the energy model's states.
-        scale_jumps: Divide exponents of jumps by the deviation of the energies.
-        q_align: Question state for each answer state, see `InteractiveAttention`.
-        tie_u: Use the same u for question and answer states.
-        matrix: Form of M, see `InteractiveAttention`.
-        final_state: Question vector: each direction at its end, or both at the last word.
-        tune_words: Learn a shift of question words away from frozen word vectors.
-        l2: Factor of the squared norm of all trained weights in the loss.
-    """
-
-    units: int = 100
-    input_dim: int | None = None
-    hidden: int = 100
-    dropout: float = 0.5
-    jump: bool = True
-    support: SupportName = "box"
-    scale_jumps: bool = False
-    q_align: Alignment = "position"
-    tie_u: bool = True
-    matrix: MatrixForm = "factorised"
-    final_state: Literal["ends", "literal"] = "ends"
-    tune_words: bool = True
-    l2: float = 1e-5
+    units: int = 100  # LSTM units of each direction
+    input_dim: int | None = None  # width of the LSTMs' input; None: that of the word vectors
+    hidden: int = 100  # width of the matching vector
+    dropout: float = 0.5  # dropout between LSTM layers, on their input and before the score
+    jump: bool = True  # use the context jump
+    support: SupportName = "box"  # domain of the energy model's states
+    scale_jumps: bool = False  # divide exponents of jumps by the deviation of the energies
+    q_align: Alignment = "position"  # question state for each answer state
+    tie_u: bool = True  # use the same u for question and answer states
+    matrix: MatrixForm = "factorised"  # form of M, see `InteractiveAttention`
+    final_state: Literal["ends", "literal"] = "ends"  # each direction's end, or the last word
+    tune_words: bool = True  # learn a shift of question words away from frozen word vectors
+    l2: float = 1e-5  # factor of the squared norm of all trained weights in the loss
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "units", "input_dim", "hidden")

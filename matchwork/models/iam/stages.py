@@ -25,12 +25,12 @@ _LEAST_VARIANCE = 1e-6  # of energies
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelConfig(StageConfig):
-    """Settings of a language model; words that occur less than `min_count` times are one class."""
+    """Settings of a language model."""
 
     clip_norm: float | None = 5.0
-    batch_size: int = 50
+    batch_size: int = 50  # texts
     patience: int | None = 2
-    min_count: int = 2
+    min_count: int = 2  # words that occur less often are one class
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,17 +39,14 @@ class LanguageModelConfig(StageConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class EnergyConfig(StageConfig):
-    """Settings of the energy model; `steps` are those of contrastive divergence.
-
-    A batch has about `batch_size` pairs of states.
-    """
+    """Settings of the energy model."""
 
     optimizer: str = "sgd"
     learning_rate: float = 0.01
     weight_decay: float = 1e-4
-    batch_size: int = 256
+    batch_size: int = 256  # pairs of states, on average
     patience: int | None = 3
-    steps: int = 5
+    steps: int = 5  # of contrastive divergence
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,10 +136,7 @@ class EnergyStage(Stage):
         self.module.bound()
 
     def measure(self, texts: Texts) -> dict[str, float]:
-        """Return the mean pseudo likelihood loss and the mean energy.
-
-        The likelihood itself cannot be computed, and contrastive divergence does not follow it.
-        """
+        """Return the mean pseudo likelihood loss (no likelihood can be computed) and energy."""
         loss, energy, _ = self._means(texts)
         return {"loss": loss, "energy": energy}
 

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.data.tables import numbered_lines
 from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.files import numbered_lines
 from matchwork.text.tokenizer import WordTokenizer, WordTokenizerConfig
 
 _PARTS_OF_SPEECH = "nvar"
@@ -42,10 +42,7 @@ class LinkedWords:
 
     @classmethod
     def read(cls, path: str | Path, tokenizer: WordTokenizer) -> "LinkedWords":
-        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed.
-
-        The tokenizer brings words to the form of its tokens.
-        """
+        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed."""
         return _collect(_rows(path, tokenizer), path)
 
     @classmethod

@@ -46,32 +46,21 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, kw_only=True)
 class IASMConfig(ModelConfig):
-    """Settings of `IASM`.
+    """Settings of `IASM`."""
 
-    Attributes:
-        num_layers: Number of interactive layers; odd, unless `even_mode` says otherwise.
-        update: Compute a new matching matrix in every layer ("dynamic"), or keep the first.
-        alpha: Weight of new cosines in a new matrix.
-        beta: Weight of the old matrix in a new one.
-        gamma: Weight of the source channel (query) in the distance.
-        delta: Weight of the target channel (document).
-        norm: Normalisation before the distance, see `matrix_distance`.
-        head: Score: the two-channel distance, or a CNN over the last matrix.
-        links: Use of a table of linked words: as the first matrix ("replace"), as a lower bound of
-            its cosines ("max"), or not at all.
-        even_mode: Whether an even number of layers is an error, or compares each text with its
-            own last representation, which is not the paper's model.
-    """
-
-    num_layers: int = 3
-    update: Literal["static", "dynamic"] = "dynamic"
-    alpha: float = 0.75
-    beta: float = 0.25
-    gamma: float = 0.5
-    delta: float = 0.5
-    norm: Literal["matrix", "row"] = "matrix"
-    head: Literal["distance", "cnn"] = "distance"
+    num_layers: int = 3  # number of interactive layers; odd, unless `even_mode` says otherwise
+    update: Literal["static", "dynamic"] = "dynamic"  # keep or renew the matching matrix
+    alpha: float = 0.75  # weight of new cosines in a new matrix
+    beta: float = 0.25  # weight of the old matrix in a new one
+    gamma: float = 0.5  # weight of the source channel (query) in the distance
+    delta: float = 0.5  # weight of the target channel (document)
+    norm: Literal["matrix", "row"] = "matrix"  # before the distance
+    head: Literal["distance", "cnn"] = "distance"  # "cnn": over the last matrix
+    # use of a table of linked words: as the first matrix ("replace"), as a lower bound of its
+    # cosines ("max"), or not at all
     links: Literal["none", "replace", "max"] = "none"
+    # whether an even number of layers is an error, or compares each text with its own last
+    # representation, which is not the paper's model
     even_mode: Literal["error", "same_side"] = "error"
 
     def __post_init__(self) -> None:
@@ -129,6 +118,8 @@ class IASM(MatchModel):
     def __init__(self, config: IASMConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         depth, dim = config.num_layers, encoder.dim
+        # Weights of new cosines and of the old matrix in a new one: equation 3 (static) or 2.
+        self._renewal = (0.0, 1.0) if config.update == "static" else (config.alpha, config.beta)
         self.Wq = nn.Parameter(torch.empty(depth, dim, dim))
         self.Wd = nn.Parameter(torch.empty(depth, dim, dim))
         self.bq = nn.Parameter(torch.empty(depth, dim))
@@ -172,13 +163,6 @@ class IASM(MatchModel):
             matrix = self.first_matrix(query, document)
         weights = Weights(self.Wq, self.Wd, self.bq, self.bd)
         return interactive_layers(matrix, query, document, weights, *self._renewal)
-
-    @property
-    def _renewal(self) -> tuple[float, float]:
-        """Weights of new cosines and of the old matrix in a new one: eq. 3 (static) or 2."""
-        if self.config.update == "static":
-            return 0.0, 1.0
-        return self.config.alpha, self.config.beta
 
     def _tables(self, layers: Layers) -> list[Tensor]:
         """Return A[0] to A[L], all (batch, query, document); only the CNN uses A[L]."""

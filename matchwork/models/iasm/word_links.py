@@ -8,7 +8,7 @@ from torch import Tensor
 
 from matchwork.encode import Encoded
 from matchwork.interact import pair_mask, same_words
-from matchwork.models.base import FittedTables
+from matchwork.models.base import FittedTables, look_up
 from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
 from matchwork.text import WordTokenizer
 
@@ -54,21 +54,15 @@ class WordLinks(FittedTables):
         same = same_words(query, document)
         table = same.to(self.weights.dtype)
         if len(self.pairs) and query.ids is not None and document.ids is not None:
-            left, left_known = _look_up(query.ids, self.words)
-            right, right_known = _look_up(document.ids, self.words)
+            left, left_known = look_up(query.ids, self.words)
+            right, right_known = look_up(document.ids, self.words)
             # Only cells of two words that have links are looked up: most have not.
             known = left_known.unsqueeze(-1) & right_known.unsqueeze(-2)
             known &= pair_mask(query, document) & ~same
             codes = (left.unsqueeze(-1) * len(self.words) + right.unsqueeze(-2))[known]
-            slots, linked = _look_up(codes, self.pairs)
+            slots, linked = look_up(codes, self.pairs)
             table.masked_scatter_(known, self.weights[slots] * linked)
         return table
-
-
-def _look_up(values: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the position of each value in a sorted table, and whether it is there."""
-    slots = torch.searchsorted(table, values).clamp_max(len(table) - 1)
-    return slots, table[slots] == values
 
 
 @runtime_checkable

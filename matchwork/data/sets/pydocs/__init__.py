@@ -15,6 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,19 +64,12 @@ def build(
     packages: Sequence[str] | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> Dataset:
-    """Read the data set from its cache, or generate it (about half a minute) and cache it.
-
-    Args:
-        cache: Folder of the cache; the user's cache folder by default.
-        packages: Import names; `installed_packages()` by default.
-        on_step: Called with a description of each step.
-    """
+    """Read the data set from its cache, or generate it (about half a minute) and cache it."""
     say = on_step or (lambda message: None)
     names = list(dict.fromkeys(installed_packages() if packages is None else packages))
     versions = _versions(names)
-    path = (
-        cache or user_cache()
-    ) / f"pydocs-{_digest([str(FORMAT), *names, *versions.values()])}.jsonl.gz"
+    key = _digest([str(FORMAT), *names, *versions.values()])
+    path = (cache or user_cache()) / f"pydocs-{key}.jsonl.gz"
     pairs = _read_cache(path)
     if pairs is None:
         say(f"importing {len(names)} packages to read their docstrings")
@@ -170,8 +164,8 @@ def _dataset(pairs: Sequence[Pair], versions: dict[str, str]) -> Dataset:
         for name, part in queries.items()
     }
     fingerprint = _digest(text for pair in pairs for text in pair)
-    versions = {**versions, "fingerprint": fingerprint}
-    return CATALOGUE["pydocs"].dataset("pydocs", splits, versions=versions)
+    dataset = CATALOGUE["pydocs"].dataset("pydocs", splits)
+    return replace(dataset, versions={**versions, "fingerprint": fingerprint})
 
 
 def _write_cache(path: Path, pairs: Sequence[Pair]) -> None:
