@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from matchwork.cli import show
 from matchwork.cli.progress import Bar, batches, scoring, seeds
-from matchwork.experiment.observer import Observer
-from matchwork.experiment.outcome import SeedOutcome
+from matchwork.experiment.outcome import Observer, SeedOutcome
 
 OpenBar: TypeAlias = Callable[[], AbstractContextManager[Bar]]
 _SHOWN_APART = ("epoch", "best", "seconds")

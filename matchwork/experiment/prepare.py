@@ -1,6 +1,6 @@
 """From a recipe to data, tokenizer and encoder, once for all of its seeds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from json import dumps
@@ -11,12 +11,12 @@ from matchwork.config import to_table
 from matchwork.data import CATALOGUE, Dataset, Split, load
 from matchwork.data.classes import check_classes
 from matchwork.data.partition import share_of
-from matchwork.encode import Encoder
+from matchwork.encode import Encoder, WordEmbedding, WordVectors, learn_vectors, load_transformer
 from matchwork.evaluate import REGRESSION, class_measures, task_of
 from matchwork.experiment.condition import Condition, make_condition
-from matchwork.experiment.encoders import make_encoder
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.recipe.data import MAIN, DataSection, check_measures
+from matchwork.experiment.recipe.inputs import find_file, find_transformer
 from matchwork.matcher.matcher import Matcher
 from matchwork.matcher.parts import length_limits
 from matchwork.models import MODELS
@@ -111,7 +111,7 @@ def prepare(
         known = like if _limits(like.recipe) == _limits(recipe) else None
     else:
         datasets = {name: condition.dataset for name, condition in conditions.items()}
-        tokenizer, encoder = make_encoder(recipe, datasets, data_root)
+        tokenizer, encoder = _make_encoder(recipe, datasets, data_root)
         links, known = recipe.links.words(tokenizer, data_root) if recipe.links else None, None
     train = conditions[MAIN].dataset[recipe.data.train]
     samples = known.samples if known else _tokenised(recipe, tokenizer, train)
@@ -220,3 +220,62 @@ def _take_fraction(dataset: Dataset, data: DataSection) -> Dataset:
         return dataset
     part = share_of(dataset[data.train], data.fraction, dataset.task)
     return replace(dataset, splits={**dataset.splits, data.train: part})
+
+
+def _make_encoder(
+    recipe: Recipe, datasets: Mapping[str, Dataset], data_root: str | None = None
+) -> tuple[Tokenizer, Encoder]:
+    """Return a transformer with its tokenizer, or the words of the training texts with vectors."""
+    settings = recipe.vectors
+    if settings.source == "transformer":
+        return load_transformer(
+            find_transformer(settings.file, data_root),
+            unit=settings.unit,
+            layer=settings.layer,
+            trainable=settings.trainable,
+            special_tokens=settings.special_tokens,
+            cross_encode=settings.cross_encode,
+        )
+    train_texts = datasets[MAIN][recipe.data.train].texts
+    vectors = _read_vectors(recipe, data_root)
+    tokenizer = WordTokenizer.fit(
+        train_texts,
+        vector_words=_vector_words(vectors, recipe, datasets.values()),
+        min_count=recipe.text.min_count,
+        config=recipe.text.tokenizer,
+    )
+    if settings.source == "corpus":
+        corpus = tokenizer.encode(train_texts)
+        learnt = learn_vectors(corpus, tokenizer.vocab_size, dim=settings.dim)
+        vectors = WordVectors(tokenizer.vocabulary.words, learnt)
+    embedding = WordEmbedding.from_vocabulary(
+        tokenizer.vocabulary,
+        vectors,
+        dim=settings.dim,
+        trainable=settings.trainable,
+        unknown=settings.unknown,
+    )
+    return tokenizer, embedding
+
+
+def _read_vectors(recipe: Recipe, data_root: str | None) -> WordVectors | None:
+    if recipe.vectors.source != "file":
+        return None
+    words = recipe.vectors.words
+    return WordVectors.load(
+        find_file(recipe.vectors.file, data_root, "vectors"),
+        find_file(words, data_root, "vectors") if words else None,
+    )
+
+
+def _vector_words(
+    vectors: WordVectors | None, recipe: Recipe, datasets: Iterable[Dataset]
+) -> list[str]:
+    if vectors is None:
+        return []
+    if recipe.vectors.vocabulary == "all":
+        return vectors.words
+    splits = [split for dataset in datasets for split in dataset.splits.values()]
+    texts = [text for split in splits for text in split.texts]
+    used = WordTokenizer.fit(texts, config=recipe.text.tokenizer).vocabulary
+    return [word for word in vectors.words if word in used]

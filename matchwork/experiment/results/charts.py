@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from matchwork.experiment.results.tables import Group, rank_value
+from matchwork.report.line_charts import COLOURS
 
 if TYPE_CHECKING:
     from matchwork.report.drawing import Chart
 
-_COLOURS = {"ours": "#2f6fb7", "baseline": "#d9730d", "paper": "#1f9e77"}
+_COLOURS = dict(zip(("ours", "baseline", "paper"), COLOURS, strict=False))
 _WIDTH, _ROW = 420, 16
 
 
@@ -57,9 +58,9 @@ def results_chart(group: Group, measure: str) -> "Chart":
 
 def _rows(group: Group, measure: str) -> list[dict[str, Any]]:
     """Return a row for each baseline and recipe, the best first."""
-    found = [(name, values, "baseline") for name, values in group.baselines.items()]
-    found += [(one["recipe"], one["measures"], "ours") for one in group.results]
-    found.sort(key=lambda each: rank_value(each[1], measure))
+    systems = [(name, values, "baseline") for name, values in group.baselines.items()]
+    systems += [(one["recipe"], one["measures"], "ours") for one in group.results]
+    systems.sort(key=lambda each: rank_value(each[1], measure))
     return [
         {
             "name": name,
@@ -69,6 +70,6 @@ def _rows(group: Group, measure: str) -> list[dict[str, Any]]:
             "high": values[measure]["ci"][1],
             "paper": values[measure].get("paper"),
         }
-        for name, values, kind in found
+        for name, values, kind in systems
         if measure in values
     ]

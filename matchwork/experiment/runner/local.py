@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from matchwork.experiment.observer import Observer
-from matchwork.experiment.runner.scheduler import Finished, Job, WorkerKilled
+from matchwork.experiment.outcome import Observer
+from matchwork.experiment.runner.seed import Finished, Job, WorkerKilled
 from matchwork.experiment.runner.worker import ERROR, OUTCOME, Task, work
 
 _GRACE = 5.0  # seconds that an interrupted worker has for ending its step
