@@ -13,15 +13,9 @@ _WIDTH, _ROW = 420, 16
 
 
 def results_chart(group: Group, measure: str) -> "Chart":
-    """Draw one measure of every recipe of a group.
+    """Draw one measure of every recipe and baseline of a group, best first.
 
-    Args:
-        group: Results that were measured alike.
-        measure: Name of the measure.
-
-    Returns:
-        A row for each recipe and baseline, best first; a dot is the mean, a bar its 95 % interval,
-        a diamond the published value, the dashed line BM25.
+    A dot is the mean, a bar its 95 % interval, a diamond the published value, the dashed line BM25.
     """
     import altair as alt
 

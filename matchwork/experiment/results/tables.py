@@ -14,14 +14,7 @@ Row: TypeAlias = list[Cell]
 
 @dataclass(frozen=True)
 class Group:
-    """Results that were measured on the same queries of a data set, under one protocol.
-
-    Args:
-        dataset: Name of the data set.
-        condition: Name of the condition; "" for the main one.
-        description: Protocol, queries and candidates in words.
-        results: The results.
-    """
+    """Results that were measured on the same queries of a data set, under one protocol."""
 
     dataset: str
     condition: str

@@ -32,13 +32,7 @@ _KILLED = (
 
 @dataclass(frozen=True)
 class Experiment:
-    """A recipe to run.
-
-    Args:
-        label: Name of the experiment in messages and results.
-        recipe: The recipe.
-        folder: Folder for its seeds and its result.
-    """
+    """A recipe to run."""
 
     label: str
     recipe: Recipe
@@ -80,14 +74,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Options:
-    """How experiments are run.
-
-    Args:
-        data_root: Folder that holds the catalogued data sets.
-        resume: Whether to go on with seeds that were interrupted, and leave finished ones alone.
-        jobs: Number of seeds to train at once, each in a process of its own.
-        observer: Receives the progress.
-    """
+    """How experiments are run."""
 
     data_root: str | Path | None = None
     resume: bool = False

@@ -33,15 +33,7 @@ OUTCOME = "outcome.json"
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A seed to train.
-
-    Args:
-        label: Name of the experiment.
-        prepared: The recipe with its data, shared by all seeds of the experiment.
-        seed: The seed.
-        folder: Folder for its matcher, runs, checkpoints and outcome.
-        resume: Whether to go on from a checkpoint.
-    """
+    """A seed to train."""
 
     label: str
     prepared: Prepared

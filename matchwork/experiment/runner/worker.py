@@ -26,15 +26,7 @@ OUTCOME, ERROR = "outcome", "error"
 
 @dataclass(frozen=True)
 class Task:
-    """A job as it is sent to a worker.
-
-    Args:
-        file: The pickled data that the seeds of the experiment share.
-        plugins: Modules to import before it is read.
-        seed: The seed.
-        folder: Folder for its matcher, runs and checkpoints.
-        resume: Whether to go on from a checkpoint.
-    """
+    """A job as it is sent to a worker."""
 
     file: Path
     plugins: tuple[str, ...]
