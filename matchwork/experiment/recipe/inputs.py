@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from matchwork.config import require_at_least
 from matchwork.data.catalogue import DATA_ROOT_VARIABLE
 from matchwork.encode.model_folder import packaged_folder
 from matchwork.encode.transformer import import_transformers
@@ -39,7 +38,9 @@ class TextSection(WordTokenizerConfig):
     max_document_length: int = 0
 
     def __post_init__(self) -> None:
-        require_at_least(self, 0, "min_count", "max_query_length", "max_document_length")
+        for name in ("min_count", "max_query_length", "max_document_length"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
 
     @property
     def tokenizer(self) -> WordTokenizerConfig:
@@ -85,7 +86,8 @@ class VectorsSection:
             raise ConfigError(f'source = "{source}" and file belong together, got {self.file!r}')
         if self.words and not self.file:
             raise ConfigError(f"words name the rows of a file, got {self.words!r} without one")
-        require_at_least(self, 1, "dim")
+        if self.dim < 1:
+            raise ConfigError(f"dim must be at least 1, got {self.dim}")
         if self.source == "transformer":
             _refuse(self, _WORD_VECTORS, "is for word vectors, not for a transformer")
         else:
