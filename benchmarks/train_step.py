@@ -27,13 +27,7 @@ def config(**settings: int) -> TrainConfig:
 
 def epoch(matcher: Matcher, samples: TrainingSet, settings: TrainConfig) -> EpochTime:
     """Train one epoch and say where the time went."""
-    loader = EpochLoader(
-        samples,
-        settings.make_sampler(samples),
-        batch_size=settings.batch_size,
-        seed=0,
-        position=lambda: (0, 0),
-    )
+    loader = EpochLoader(samples, settings.make_sampler(samples), settings.batch_size, seed=0)
     loss = settings.make_loss()
     trained = [p for p in matcher.model.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=settings.learning_rate)

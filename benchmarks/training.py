@@ -7,7 +7,7 @@ from time import perf_counter
 from benchmarks.figures import Figure, Figures
 from benchmarks.train_step import config, epoch
 from benchmarks.workload import matcher, positives
-from matchwork.train import TrainingSet, TrainObserver, fit
+from matchwork.train import TrainingData, TrainingSet, TrainObserver, train
 
 
 class _Clock(TrainObserver):
@@ -25,7 +25,7 @@ def run(quick: bool) -> Figures:
     num_pairs = len(samples.positives) * (1 + settings.num_negatives)
     bare = min(sum(epoch(iasm, samples, settings)) for _ in range(settings.max_epochs - 1))
     clock = _Clock()
-    fit(iasm.model, samples, settings, observer=clock)
+    train(iasm, TrainingData(samples), config=settings, observer=clock)
     fitted = min(after - before for before, after in pairwise(clock.ends))
     return {
         "pairs trained": Figure(

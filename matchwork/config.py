@@ -12,16 +12,7 @@ T = TypeVar("T")
 
 
 def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
-    """Build a settings dataclass from a plain table.
-
-    Args:
-        cls: The dataclass.
-        values: The table; keys left out have their defaults.
-        where: Name of the table in messages ("recipe section [train]").
-
-    Raises:
-        ConfigError: If a key is unknown or missing, or a value has the wrong type.
-    """
+    """Build a settings dataclass from a plain table; `where` names the table in errors."""
     from pydantic import TypeAdapter, ValidationError
 
     known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
@@ -31,7 +22,12 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
         if isinstance(value, float) and not isfinite(value):
             raise ConfigError(f"{where}: {key} = {value}: must be a finite number")
     try:
-        return TypeAdapter(cls).validate_python(_spelled(cls, values))
+        hints = get_type_hints(cls)
+        spelled = {  # `precision = 32` means "32" where the choices are strings
+            key: str(value) if str(value) in get_args(hints[key]) else value
+            for key, value in values.items()
+        }
+        return TypeAdapter(cls).validate_python(spelled)
     except ConfigError as error:  # from a check in the dataclass, which does not know `where`
         raise ConfigError(f"{where}: {error}") from error
     except ValidationError as error:
@@ -43,21 +39,21 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
         raise ConfigError(f"{where}: {key or 'value'} = {first['input']!r}: {message}") from error
 
 
-def _spelled(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn numbers into strings where these are choices: `precision = 32` means "32"."""
-    hints = get_type_hints(cls)
-    return {
-        key: str(value) if str(value) in get_args(hints[key]) else value
-        for key, value in values.items()
-    }
-
-
 def to_table(settings: object) -> dict[str, Any]:
     """Return settings as plain JSON values, from which `build` makes them again."""
     return {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in asdict(settings).items()  # type: ignore[call-overload]
     }
+
+
+def require_choice(settings: object, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is not a value of its Literal type."""
+    for name in names:
+        known = get_args(get_type_hints(type(settings))[name])
+        if getattr(settings, name) not in known:
+            choices = ", ".join(f'"{choice}"' for choice in known)
+            raise ConfigError(f"{name} must be one of {choices}, got {getattr(settings, name)!r}")
 
 
 def require_at_least(settings: object, least: int, *names: str) -> None:

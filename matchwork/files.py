@@ -1,15 +1,21 @@
-"""Atomic writes: to a temporary file in the same folder, then renamed."""
+"""Files: read line by line or as JSON, and written atomically (renamed when complete)."""
 
+import gzip
+import io
 import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, cast
 
 from matchwork.errors import DataError, OutputError
+
+_BUFFER = 1 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def user_cache() -> Path:
@@ -28,15 +34,7 @@ def _write_error(path: Path, error: OSError) -> OutputError:
 
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary file that replaces `path` if the block ends without an error.
-
-    Args:
-        path: The file to write; its folder is created.
-        mode: "w" for UTF-8 text or "wb" for bytes.
-
-    Raises:
-        OutputError: If it cannot be written; `path` is then unchanged.
-    """
+    """Open a temporary file ("w" is UTF-8) that replaces `path` if the block succeeds."""
     path = Path(path)
     temporary: Path | None = None
     try:
@@ -45,17 +43,16 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             raise OutputError(f"cannot write {path}: it is a folder; name a file")
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         temporary = Path(name)
-        encoding = None if "b" in mode else "utf-8"
-        newline = None if "b" in mode else ""
-        with os.fdopen(handle, mode, encoding=encoding, newline=newline) as stream:
+        options: Any = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+        with os.fdopen(handle, mode, **options) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
         raise _write_error(path, error) from error
     finally:
         if temporary is not None:
@@ -64,18 +61,18 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 @contextmanager
 def atomic_folder(path: str | Path, own_files: Collection[str]) -> Iterator[Path]:
-    """Create a temporary folder that replaces `path` if the block ends without an error.
+    """Create a temporary folder that replaces `path` if the block succeeds.
 
-    Args:
-        path: The folder to write. An existing one is deleted.
-        own_files: Names of the files that may be in an existing folder.
-
-    Raises:
-        OutputError: If it cannot be written, or holds other files; `path` is then unchanged.
+    An existing folder is deleted, but refused if it holds files other than `own_files`.
     """
     path = Path(path)
     temporary: Path | None = None
-    _refuse_other_files(path, own_files)
+    others = sorted({e.name for e in path.iterdir()} - {*own_files}) if path.is_dir() else []
+    if others:
+        raise OutputError(
+            f"cannot save as {path}: the folder holds other files ({others[0]}) that would "
+            "be lost; name a new folder"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file():
@@ -105,17 +102,6 @@ def atomic_folder(path: str | Path, own_files: Collection[str]) -> Iterator[Path
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _refuse_other_files(folder: Path, own_files: Collection[str]) -> None:
-    if not folder.is_dir():
-        return
-    others = sorted(entry.name for entry in folder.iterdir() if entry.name not in own_files)
-    if others:
-        raise OutputError(
-            f"cannot save as {folder}: the folder holds other files ({others[0]}) that would "
-            "be lost; name a new folder"
-        )
-
-
 def remove_leftovers(folder: str | Path) -> None:
     """Delete temporary files that a killed process left in a folder."""
     for part in Path(folder).glob(".*.part"):
@@ -140,11 +126,7 @@ def write_json(path: str | Path, value: object) -> None:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        DataError: If it cannot be read or is not JSON; names the line.
-    """
+    """Read a JSON file."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -153,3 +135,42 @@ def read_json(path: str | Path) -> Any:
         raise DataError(f"not UTF-8 ({error.reason})", path=path) from error
     except OSError as error:
         raise DataError(f"cannot read: {error.strerror}", path=path) from error
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a UTF-8 file, decompressing `.gz`."""
+    line = 0
+    try:
+        with _open(Path(path)) as stream:
+            for line, raw in enumerate(stream, start=1):
+                if line == 1:
+                    raw = raw.removeprefix(_BYTE_ORDER_MARK)
+                yield line, raw.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8; "
+            "convert the file to UTF-8",
+            path=path,
+            line=line,
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"the gzip data is damaged or cut short after line {line} ({error}); "
+            "copy or download the file again",
+            path=path,
+        ) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str | Path, error: OSError) -> DataError:
+    """Return the error for a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return DataError("no such file", path=path)
+    return DataError(f"cannot read: {error.strerror or error}", path=path)
+
+
+def _open(path: Path) -> BinaryIO:
+    if path.suffix == ".gz":
+        return cast(BinaryIO, io.BufferedReader(gzip.open(path, "rb"), _BUFFER))
+    return open(path, "rb", buffering=_BUFFER)

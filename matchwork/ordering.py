@@ -16,16 +16,7 @@ from matchwork.errors import DataError
 def order(
     scores: npt.ArrayLike, grades: Sequence[int] | npt.NDArray[np.int64] | None = None
 ) -> npt.NDArray[np.int64]:
-    """Return the indices of scores from best to worst.
-
-    Args:
-        scores: Finite scores, shape (n,); higher is better.
-        grades: Relevance grades, shape (n,); among equal scores the lower grade comes first.
-            Without them the lower index does.
-
-    Raises:
-        DataError: If a score is NaN.
-    """
+    """Return the indices of scores from best to worst; ties by `grades`, lower first, or index."""
     values = np.asarray(scores, dtype=np.float64)
     if np.isnan(values).any():
         index = int(np.flatnonzero(np.isnan(values))[0])

@@ -11,11 +11,7 @@ from typing import Any
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a `__getattr__` for a package that imports its names on first use.
 
-    Importing the package then costs nothing; torch and Lightning load when they are needed.
-
-    Args:
-        package: Name of the package.
-        homes: The module of each public name, as "module" or "module:name".
+    `homes` maps each public name to "module" or "module:name".
     """
 
     def load(name: str) -> Any:

@@ -13,18 +13,12 @@ from threading import RLock
 from matchwork.errors import ConfigError
 
 GROUP = "matchwork.plugins"
-
-
 _lock = RLock()
 _state = {"loaded": False}
 
 
 def load_entry_points() -> None:
-    """Import the modules that installed distributions declare, once per process.
-
-    Raises:
-        ConfigError: A declared module cannot be imported.
-    """
+    """Import the modules that installed distributions declare, once per process."""
     with _lock:
         if _state["loaded"]:
             return
@@ -47,9 +41,6 @@ def import_plugins(modules: Iterable[str], where: str = "import") -> None:
     Args:
         modules: Dotted module names.
         where: Names the setting in messages ("recipe.toml: import").
-
-    Raises:
-        ConfigError: A module is not installed or fails while it is imported.
     """
     for module in modules:
         try:

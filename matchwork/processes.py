@@ -8,11 +8,7 @@ from threading import Thread
 
 
 def share_cores(number: int) -> None:
-    """Limit this process to its share of threads, unless OMP_NUM_THREADS is set.
-
-    Args:
-        number: Number of processes that share the machine.
-    """
+    """Limit this process to the threads of one of `number`, unless OMP_NUM_THREADS is set."""
     if "OMP_NUM_THREADS" not in os.environ:
         import torch
 
@@ -20,18 +16,11 @@ def share_cores(number: int) -> None:
 
 
 def when_parent_ends(then: Callable[[], object]) -> None:
-    """Call a function, in a thread, when the parent process exits, including by SIGKILL.
+    """Call a function, in a thread, when the parent process (if any) exits, even by SIGKILL."""
 
-    Args:
-        then: The function; it is never called in a process without a parent.
-    """
-    parent = parent_process()
-    if parent is None:
-        return
-    sentinel = parent.sentinel
-
-    def watch() -> None:
+    def watch(sentinel: int) -> None:
         wait([sentinel])
         then()
 
-    Thread(target=watch, name="parent", daemon=True).start()
+    if parent := parent_process():
+        Thread(target=watch, args=[parent.sentinel], name="parent", daemon=True).start()

@@ -5,30 +5,10 @@ from itertools import combinations
 
 from matchwork.audit.findings import explain_overlap, explain_split, worst_first
 from matchwork.audit.numbers import audit, overlap
-from matchwork.audit.report import (
-    Finding,
-    FirstStage,
-    Lengths,
-    Level,
-    Orders,
-    Overlap,
-    Report,
-    SplitReport,
-)
-from matchwork.audit.texts import NumberedSplit, TextNumbers
+from matchwork.audit.report import Finding as Finding
+from matchwork.audit.report import Report as Report
+from matchwork.audit.texts import TextNumbers
 from matchwork.data.dataset import Dataset
-
-__all__ = [
-    "Finding",
-    "FirstStage",
-    "Lengths",
-    "Level",
-    "Orders",
-    "Overlap",
-    "Report",
-    "SplitReport",
-    "check",
-]
 
 
 def check(dataset: Dataset, on_step: Callable[[str], None] | None = None) -> Report:
@@ -43,12 +23,12 @@ def check(dataset: Dataset, on_step: Callable[[str], None] | None = None) -> Rep
     numbered, splits = [], []
     for split in dataset.splits.values():
         say(f"reading {split.name}")
-        numbered.append(NumberedSplit.make(split, numbers))
+        numbered.append(numbers.of_split(split))
         splits.append(audit(numbered[-1], dataset.protocol))
     say("comparing splits")
     overlaps = [overlap(first, second) for first, second in combinations(numbered, 2)]
     by_name = {split.name: split for split in splits}
-    findings = [finding for split in splits for finding in explain_split(split, dataset)]
+    findings = [finding for split in splits for finding in explain_split(split, dataset.task)]
     for each in overlaps:
         findings += explain_overlap(each, by_name)
     return Report(dataset.name, tuple(splits), tuple(overlaps), worst_first(findings))

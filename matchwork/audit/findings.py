@@ -1,10 +1,13 @@
 """Findings: what the numbers say is wrong with the data, and what to do about it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from matchwork.audit.report import Finding, Level, Overlap, SplitReport
-from matchwork.data.dataset import Dataset
+from matchwork.types import Task
 
+Problem: TypeAlias = tuple[Level, str, str]
+"""Level, message and remedy."""
 _LEVELS: tuple[Level, ...] = ("error", "warning", "info")
 SERIOUS_LEAK = 0.01
 """Share of held-out queries seen in training from which a leak is an error."""
@@ -17,78 +20,68 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: _LEVELS.index(finding.level)))
 
 
-def explain_split(split: SplitReport, dataset: Dataset) -> Iterator[Finding]:
+def explain_split(split: SplitReport, task: Task) -> Iterator[Finding]:
     """Yield the findings about one split."""
-    yield from _contents(split)
-    yield from _labels(split, dataset)
-    yield from _ranking(split)
+    for problem in (*_contents(split), *_labels(split, task), *_ranking(split)):
+        yield Finding(problem[0], split.name, *problem[1:])
 
 
-def _contents(split: SplitReport) -> Iterator[Finding]:
+def _contents(split: SplitReport) -> Iterator[Problem]:
     if not split.pairs:
-        yield Finding("error", split.name, "no judged pairs", "check ids and columns of the files")
+        yield "error", "no judged pairs", "check ids and columns of the files"
     if split.missing_documents:
-        yield Finding(
+        yield (
             "warning",
-            split.name,
             f"{_count(split.missing_documents, 'judged document')} without a text, "
             f"such as {_list(split.missing_examples)}",
             "they count as never found; add their texts or say so with the results",
         )
     if split.empty_queries or split.empty_documents:
-        yield Finding(
+        yield (
             "warning",
-            split.name,
             f"{_count(split.empty_queries, 'empty query')} and "
             f"{_count(split.empty_documents, 'empty document')}",
             "drop them, or check the columns they were read from",
         )
 
 
-def _labels(split: SplitReport, dataset: Dataset) -> Iterator[Finding]:
+def _labels(split: SplitReport, task: Task) -> Iterator[Problem]:
     if split.pairs and not split.positives:
-        yield Finding(
-            "error", split.name, "no positive label", "check the label column and its meaning"
-        )
+        yield "error", "no positive label", "check the label column and its meaning"
     if split.conflicting_pairs:
-        yield Finding(
+        yield (
             "warning",
-            split.name,
             f"{_count(split.conflicting_pairs, 'pair')} with contradicting labels, "
             f"such as {_list(split.conflict_examples)}",
             "no model can get both right: keep the majority label or drop the pair",
         )
     if split.duplicate_pairs:
-        yield Finding(
+        yield (
             "info",
-            split.name,
             f"{_count(split.duplicate_pairs, 'pair')} repeating an earlier one",
             "drop repeats in training; leave test as published",
         )
-    if split.positives and split.queries_without_positives and dataset.task == "ranking":
-        yield Finding(
+    if split.positives and split.queries_without_positives and task == "ranking":
+        yield (
             "info",
-            split.name,
             f"{_count(split.queries_without_positives, 'query')} without a positive "
             f"and {split.queries_only_positives:,} with nothing else",
             "name the protocol with every result: raw, has-positive or clean",
         )
 
 
-def _ranking(split: SplitReport) -> Iterator[Finding]:
+def _ranking(split: SplitReport) -> Iterator[Problem]:
     orders, stage = split.orders, split.first_stage
     if orders is not None and orders.file_ap > orders.bm25_ap + CLEAR_MARGIN:
-        yield Finding(
+        yield (
             "warning",
-            split.name,
             f"file order alone scores MAP {orders.file_ap:.3f} on {split.name} "
             f"(BM25 {orders.bm25_ap:.3f}, random {orders.random_ap:.3f})",
             "break ties pessimistically or shuffle the candidates; never feed their position",
         )
     if stage is not None and stage.success.get("pool", 1.0) < 1:
-        yield Finding(
+        yield (
             "info",
-            split.name,
             f"only {stage.success['pool']:.1%} of the answerable queries have a relevant document "
             "among their candidates",
             "no re-ranking can exceed it: report it beside the results",
@@ -97,36 +90,37 @@ def _ranking(split: SplitReport) -> Iterator[Finding]:
 
 def explain_overlap(overlap: Overlap, splits: Mapping[str, SplitReport]) -> Iterator[Finding]:
     """Yield the findings about texts that two splits share, above all leaks of training data."""
-    where = f"{overlap.first} / {overlap.second}"
-    smaller = min((overlap.first, overlap.second), key=lambda name: splits[name].queries)
-    training = [name for name in (overlap.first, overlap.second) if name.startswith("train")]
+    for level, message, remedy in _shared(overlap, splits):
+        yield Finding(level, f"{overlap.first} / {overlap.second}", message, remedy)
+
+
+def _shared(overlap: Overlap, splits: Mapping[str, SplitReport]) -> Iterator[Problem]:
+    names = overlap.first, overlap.second
+    smaller = min(names, key=lambda name: splits[name].queries)
+    training = [name for name in names if name.startswith("train")]
     if overlap.queries and overlap.queries >= splits[smaller].queries:
-        yield Finding(
+        yield (
             "info" if len(training) != 1 else "error",
-            where,
             f"every query of {smaller} is also in the other split",
             "use one or the other, never one to test what the other trained",
         )
     elif overlap.queries:
         share = overlap.queries / splits[smaller].queries
-        yield Finding(
+        yield (
             "error" if training and share > SERIOUS_LEAK else "warning",
-            where,
             f"{_count(overlap.queries, 'query')} ({_count(overlap.pairs, 'pair')}) in both, "
             f"such as {_list(overlap.query_examples)}",
             f"drop them from {training[0] if training else overlap.first}",
         )
     if overlap.documents and not overlap.same_collection:
-        yield Finding(
+        yield (
             "info",
-            where,
             f"{_count(overlap.documents, 'document text')} in both",
             "fine when the queries differ; a model may still remember them",
         )
     if overlap.relevant_documents and overlap.same_collection:
-        yield Finding(
+        yield (
             "info",
-            where,
             f"{_count(overlap.relevant_documents, 'document')} relevant in both",
             "a model may remember popular answers: watch it when comparing with BM25",
         )

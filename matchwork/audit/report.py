@@ -19,18 +19,10 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Orders:
-    """MAP and MRR of three orders of the candidates.
+    """MAP and MRR of the order in the file, of BM25 and, as expected, of a random order.
 
-    Args:
-        protocol: Which queries count and how ties fall; that of the data set, so that BM25 has
-            the values that `matchwork evaluate bm25` reports.
-        queries: Number of queries that count.
-        file_ap: MAP of the order in the file.
-        file_rr: MRR of the order in the file.
-        bm25_ap: MAP of BM25.
-        bm25_rr: MRR of BM25.
-        random_ap: Expected MAP of a random order.
-        random_rr: Expected MRR of a random order.
+    They are measured under the protocol of the data set, so that BM25 has the values that
+    `matchwork evaluate bm25` reports; `queries` counts those that this protocol keeps.
     """
 
     protocol: str
@@ -122,23 +114,16 @@ class Report:
         """Return plain values."""
         return asdict(self)
 
-    def columns(self) -> list[str]:
-        """Return the header of `rows`."""
-        return ["", *(split.name for split in self.splits)]
-
-    def rows(self) -> list[list[str]]:
-        """Return a table with one row per number and one column per split."""
+    def table(self) -> list[list[str]]:
+        """Return a table with one row per number and one column per split, header first."""
         columns = [_cells(split) for split in self.splits]
         labels = dict.fromkeys(label for column in columns for label in column)
-        return [[label, *(column.get(label, "–") for column in columns)] for label in labels]
+        rows = [[label, *(column.get(label, "–") for column in columns)] for label in labels]
+        return [["", *(split.name for split in self.splits)], *rows]
 
-    def overlap_columns(self) -> list[str]:
-        """Return the header of `overlap_rows`."""
-        return ["splits", "queries", "pairs", "documents", "relevant documents"]
-
-    def overlap_rows(self) -> list[list[str]]:
-        """Return a table with one row per pair of splits."""
-        return [
+    def overlap_table(self) -> list[list[str]]:
+        """Return a table with one row per pair of splits that share texts, header first."""
+        rows = [
             [
                 f"{each.first} / {each.second}",
                 f"{each.queries:,}",
@@ -148,6 +133,8 @@ class Report:
             ]
             for each in self.overlaps
         ]
+        header = ["splits", "queries", "pairs", "documents", "relevant documents"]
+        return [header, *(row for row in rows if any(cell != "0" for cell in row[1:]))]
 
 
 def _cells(split: SplitReport) -> dict[str, str]:

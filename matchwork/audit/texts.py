@@ -15,7 +15,11 @@ class TextNumbers:
         # The splits of a collection share one mapping: normalise it once.
         self._done: dict[int, dict[str, int]] = {}
 
-    def of(self, texts: Mapping[str, str]) -> dict[str, int]:
+    def of_split(self, split: Split) -> "NumberedSplit":
+        """Number the texts of a split."""
+        return NumberedSplit(split, self._of(split.queries), self._of(split.documents))
+
+    def _of(self, texts: Mapping[str, str]) -> dict[str, int]:
         """Return the number of each text by its id."""
         if id(texts) not in self._done:
             self._done[id(texts)] = {
@@ -33,17 +37,7 @@ class NumberedSplit:
     queries: Mapping[str, int]
     documents: Mapping[str, int]
 
-    @classmethod
-    def make(cls, split: Split, numbers: TextNumbers) -> "NumberedSplit":
-        """Number the texts of a split."""
-        return cls(split, numbers.of(split.queries), numbers.of(split.documents))
-
-    def pool(self, query_id: str) -> tuple[str, ...]:
-        """Return the candidates of a query or, in a collection, its judged documents."""
-        if self.split.candidates is not None:
-            return self.split.candidates.get(query_id, ())
-        return tuple(self.split.qrels.get(query_id, {}))
-
     def present(self, query_id: str) -> list[str]:
-        """Return the documents of the pool that have a text."""
-        return [document for document in self.pool(query_id) if document in self.documents]
+        """Return the candidates of a query, or in a collection its judged documents, with texts."""
+        pools = self.split.qrels if self.split.candidates is None else self.split.candidates
+        return [document for document in pools.get(query_id, ()) if document in self.documents]

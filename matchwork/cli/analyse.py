@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import matchwork
 from matchwork.cli import show
 from matchwork.cli.options import (
     DATASET_HELP,
@@ -20,7 +21,6 @@ from matchwork.cli.options import (
     examples,
 )
 from matchwork.cli.options import columns as read_columns
-from matchwork.cli.scorers import open_matcher
 from matchwork.errors import DataError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def analyse(
     with show.working("loading"):
         from matchwork.cli.progress import scoring
         from matchwork.evaluate.benchmark import Benchmark
-        from matchwork.rank.candidate_bm25 import is_bm25
+        from matchwork.matcher.opening import is_bm25
         from matchwork.report.writers import writer_for
         from matchwork.studies.iasm.study import MEASURES, Parts, named
         from matchwork.studies.iasm.study import analyse as analyse_systems
@@ -112,7 +112,8 @@ def analyse(
         parts.check(None)  # before any work
     with show.working(f"reading {dataset}"):
         data, measured = benchmark.read()
-    systems = named([None if is_bm25(name) else open_matcher(name) for name in names])
+    with show.working("opening the matchers"):
+        systems = named([None if is_bm25(name) else matchwork.Matcher.load(name) for name in names])
     parts = parts.resolve(next(iter(systems.values())))
     training = _training(benchmark) if parts.smoothing else None
     with scoring() as progress:

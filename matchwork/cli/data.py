@@ -204,10 +204,11 @@ def _examples(split: "Split", num_examples: int) -> Iterator["LabelledPair"]:
 
 
 def _print_report(report: "Report") -> None:
-    show.table(report.columns(), report.rows(), title=report.dataset)
-    shared = [row for row in report.overlap_rows() if any(cell != "0" for cell in row[1:])]
-    if shared:
-        show.table(report.overlap_columns(), shared, title="texts shared by splits")
+    header, *rows = report.table()
+    show.table(header, rows, title=report.dataset)
+    header, *rows = report.overlap_table()
+    if rows:
+        show.table(header, rows, title="texts shared by splits")
     elif len(report.splits) > 1:
         show.line("Splits share no query, pair or document.")
     if not report.findings:

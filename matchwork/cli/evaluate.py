@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import matchwork
 from matchwork.cli import show
 from matchwork.cli.evaluation_tables import (
     conditions,
@@ -96,10 +97,9 @@ def evaluate(
         raise ConfigError("name a MATCHER and a DATASET, or give --run and --qrels")
     with show.working("loading"):
         from matchwork.cli.progress import stage
-        from matchwork.cli.scorers import open_scorer
         from matchwork.data import write_run
         from matchwork.evaluate.benchmark import Benchmark
-        from matchwork.rank.candidate_bm25 import is_bm25
+        from matchwork.matcher.opening import is_bm25
     benchmark = Benchmark(
         dataset=dataset,
         split=split,
@@ -110,7 +110,8 @@ def evaluate(
         columns=read_columns(columns),
         options=data_options(option),
     )
-    scorer = None if is_bm25(matcher) else open_scorer(matcher, precision)
+    with show.working(f"opening {matcher}"):
+        scorer = None if is_bm25(matcher) else matchwork.load(matcher, precision=precision)
     with show.cuts():
         result = benchmark.run(scorer, weight=weight, stage=stage)
     if run_out is not None:

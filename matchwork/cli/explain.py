@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import matchwork
 from matchwork.cli import show
 from matchwork.cli.options import (
     DATASET_HELP,
@@ -17,7 +18,6 @@ from matchwork.cli.options import (
     examples,
 )
 from matchwork.cli.options import columns as read_columns
-from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def explain(
         return
     if query is None or document is None:
         raise ConfigError("give --query and --document, or --faithfulness DATASET")
-    opened = open_matcher(matcher)
+    with show.working(f"opening {matcher}"):
+        opened = matchwork.Matcher.load(matcher)
     with show.cuts(), show.working("explaining"):
         from matchwork.explain import explain as explain_pair
         from matchwork.explain import save

@@ -7,7 +7,6 @@ from typing import Any
 
 from matchwork.cli import show
 from matchwork.cli.progress import counting
-from matchwork.cli.scorers import open_matcher
 from matchwork.data import Dataset
 from matchwork.experiment.environment import commit, hardware, versions
 from matchwork.explain.faithfulness import (
@@ -18,6 +17,7 @@ from matchwork.explain.faithfulness import (
     matching_pairs,
 )
 from matchwork.files import write_json, write_text
+from matchwork.matcher import Matcher
 from matchwork.report.drawing import to_svg
 
 FOLDER = "faithfulness"
@@ -35,7 +35,8 @@ def measure_faithfulness(
     json: bool,
 ) -> None:
     """Measure, print, and write JSON and chart into `results` where it is given."""
-    code, opened = commit(), open_matcher(matcher)
+    with show.working(f"opening {matcher}"):
+        code, opened = commit(), Matcher.load(matcher)
     pairs = matching_pairs(dataset[split], num_pairs, seed)
     with counting("texts") as advance:
         result = faithfulness(opened, pairs, num_draws=num_draws, seed=seed, progress=advance)

@@ -38,11 +38,9 @@ def models(
 
 
 def _describe(name: str, entry: "ModelEntry") -> dict[str, Any]:
-    from matchwork.models import StagedConfig
     from matchwork.train.config import TrainConfig
 
-    config = entry.config({})
-    stages = config.stage_configs if isinstance(config, StagedConfig) else {}
+    stages = entry.config({}).stage_configs
     return {
         "name": name,
         "title": _first_line(sys.modules[entry.model.__module__].__doc__),

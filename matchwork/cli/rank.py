@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import matchwork
 from matchwork.cli import show
 from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, Precision, columns, examples
-from matchwork.cli.scorers import open_scorer
 from matchwork.errors import DataError
+from matchwork.files import numbered_lines
 
 if TYPE_CHECKING:
     from matchwork.types import Document, Ranked
@@ -50,7 +51,8 @@ def rank(
 ) -> None:
     """Order documents by how well they match a query."""
     texts = _read(documents, columns)
-    scorer = open_scorer(matcher, precision)
+    with show.working(f"opening {matcher}"):
+        scorer = matchwork.load(matcher, precision=precision)
     with show.cuts(), show.working(f"ranking {len(texts):,} documents"):
         ranking = scorer.rerank(query, texts, top_k, threshold)
     if json:
@@ -81,12 +83,11 @@ def _as_json(line: "Ranked") -> dict[str, object]:
 
 def _read(source: str, column_names: str | None) -> "list[Document]":
     """Read documents; those without an id are named by their line."""
-    from matchwork.data.tables import FORMATS, numbered_lines
     from matchwork.types import Document
 
     if source == "-":
         lines = list(enumerate((text.rstrip("\r\n") for text in sys.stdin), start=1))
-    elif set(Path(source).suffixes) & {f".{format}" for format in FORMATS}:
+    elif _is_table(Path(source)):
         return _read_table(Path(source), column_names)
     else:
         lines = list(numbered_lines(source))
@@ -96,6 +97,15 @@ def _read(source: str, column_names: str | None) -> "list[Document]":
             "no documents: give one text a line", path="stdin" if source == "-" else source
         )
     return documents
+
+
+def _is_table(path: Path) -> bool:
+    suffixes = {*path.suffixes} - {".txt", ".gz"}
+    if not suffixes:
+        return False
+    from matchwork.data.tables import FORMATS
+
+    return any(suffix.removeprefix(".") in FORMATS for suffix in suffixes)
 
 
 def _read_table(path: Path, column_names: str | None) -> "list[Document]":

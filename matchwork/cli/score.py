@@ -5,21 +5,22 @@ from collections.abc import Iterator
 from itertools import chain, count
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+import matchwork
 from matchwork.cli import show
 from matchwork.cli.options import OPENED_HELP, ColumnNames, Json, Precision, columns, examples
 from matchwork.cli.score_file import STDOUT, Row, open_table
-from matchwork.cli.scorers import open_matcher
 from matchwork.errors import ConfigError
-from matchwork.matcher.truncation import Truncation, recorded_truncation
 
 if TYPE_CHECKING:
     from matchwork.cli.progress import Advance
     from matchwork.data import PairRow
+    from matchwork.inputs import Truncation
     from matchwork.matcher import Matcher
+    from matchwork.rank import BM25
     from matchwork.types import TextPair
 
 EXAMPLES = examples(
@@ -63,16 +64,12 @@ def score(
     texts, and the score; `label` is what the file says, `class` what the matcher does.
     """
     from matchwork.cli.progress import counting
+    from matchwork.inputs import recorded_truncation
 
     if json and out == STDOUT:
         raise ConfigError("--json and --out - both want stdout; write the scores to a file")
     rows, copied = _open_pairs(pairs, columns)
-    opened = open_matcher(matcher, precision)
-    if (probability or class_) and opened.calibration is None and opened.num_classes == 2:
-        raise ConfigError(
-            f"{matcher} gives no probabilities: it was not calibrated; train it with a dev split"
-        )
-    results = _Results(opened, probability, class_)
+    results = _Results(_open(matcher, precision), probability, class_)
     names = ["row", *copied, *results.names]
     began, num_rows = time.monotonic(), 0
     with (
@@ -84,6 +81,18 @@ def score(
             write(part)
             num_rows += len(part)
     _print_summary(cut.total, num_rows, time.monotonic() - began, out, json)
+
+
+def _open(name: str, precision: Precision) -> "Matcher | BM25":
+    from matchwork.matcher.opening import is_bm25
+
+    if is_bm25(name):
+        raise ConfigError(
+            "bm25 alone has no word statistics for a file of pairs; save an index with "
+            "matchwork.BM25.fit(TEXTS).save(FOLDER) and name the folder"
+        )
+    with show.working(f"opening {name}"):
+        return cast("Matcher | BM25", matchwork.load(name, precision=precision))
 
 
 def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow"], list[str]]:
@@ -99,10 +108,18 @@ def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow
 class _Results:
     """The columns that are added to each pair."""
 
-    def __init__(self, matcher: "Matcher", probability: bool, class_: bool) -> None:
-        self.matcher, self.probability, self.class_ = matcher, probability, class_
-        self.multiclass = matcher.num_classes > 2
-        self.shown = range(matcher.num_classes) if self.multiclass else [1]
+    def __init__(self, scorer: "Matcher | BM25", probability: bool, class_: bool) -> None:
+        self.scorer, self.probability, self.class_ = scorer, probability, class_
+        num_classes = getattr(scorer, "num_classes", 2)
+        self.multiclass = num_classes > 2
+        if (probability or class_) and not (
+            self.multiclass or getattr(scorer, "calibration", None)
+        ):
+            raise ConfigError(
+                f"{scorer.name} gives no probabilities: it was not calibrated; train a matcher "
+                "with a dev split"
+            )
+        self.shown = range(num_classes) if self.multiclass else [1]
         titles = [
             f"probability_{label}" if self.multiclass else "probability" for label in self.shown
         ]
@@ -113,10 +130,11 @@ class _Results:
     ) -> Iterator[list[list[float | int]]]:
         """Yield the new columns, a window of pairs at a time."""
         if len(self.names) == 1:
-            for scores in self.matcher.score_stream(texts, advance=advance):
+            for scores in self.scorer.score_stream(texts, advance=advance):
                 yield [scores.tolist()]
             return
-        for scores, classes in self.matcher.classify_stream(texts, advance=advance):
+        matcher = cast("Matcher", self.scorer)
+        for scores, classes in matcher.classify_stream(texts, advance=advance):
             columns = [scores.tolist()]
             if self.probability:
                 columns += [classes[:, label].tolist() for label in self.shown]
@@ -149,7 +167,7 @@ def _scored(
         window.clear()
 
 
-def _print_summary(cut: Truncation, num_rows: int, seconds: float, out: str, json: bool) -> None:
+def _print_summary(cut: "Truncation", num_rows: int, seconds: float, out: str, json: bool) -> None:
     if json:
         show.as_json(
             {

@@ -30,7 +30,7 @@ def err() -> Console:
 @contextmanager
 def cuts() -> Iterator[None]:
     """Say afterwards how much of texts that were too long was cut off inside the block."""
-    from matchwork.matcher.truncation import recorded_truncation
+    from matchwork.inputs import recorded_truncation
 
     with recorded_truncation() as cut:
         yield

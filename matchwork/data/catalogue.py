@@ -1,14 +1,16 @@
 """The catalogue of named data sets: what each holds, how it is measured and how it is read.
 
-A data set is one file that calls `CATALOGUE.add(name, CatalogueEntry(...))`; ours are in
+A data set is one file that calls `CATALOGUE.add(name, CatalogueEntry(...))`; ours are TOML files in
 `matchwork/data/sets`. Nothing is downloaded: folders are looked up under the data root.
 """
 
 import os
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from pkgutil import resolve_name
+from typing import Any, TypeAlias
 
 from matchwork.data.dataset import Dataset, Split, choose_splits
 from matchwork.data.pairs import read_pair_files
@@ -25,14 +27,14 @@ ReadSplits: TypeAlias = Callable[[Path, Sequence[str], Options], dict[str, Split
 
 @dataclass(frozen=True)
 class Counts:
-    """Expected size of a split, checked whenever it is read.
+    """Expected size of a split, checked whenever it is read; None is not checked.
 
     Args:
         queries: Number of queries.
         judgements: Number of labelled pairs.
         positives: Labelled pairs with a label above 0 whose document has a text.
-        candidates: Pairs to rank; None is not checked (it depends on the options).
-        documents: Texts; None is not checked.
+        candidates: Pairs to rank.
+        documents: Texts.
     """
 
     queries: int
@@ -76,8 +78,33 @@ class CatalogueEntry:
     citation: str = ""
     notes: str = ""
 
+    def dataset(
+        self, name: str, splits: Mapping[str, Split], options: Options | None = None
+    ) -> Dataset:
+        """Return the data set with these splits."""
+        measured = self.task, self.protocol, self.measures
+        return Dataset(name, splits, *measured, self.notes, self.licence, options or {})
+
 
 CATALOGUE: Registry[CatalogueEntry] = Registry("data set")
+
+
+def read_entry(path: Path) -> CatalogueEntry:
+    """Read an entry from TOML; `read` and `build` name functions as `module:function`."""
+    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    splits = {
+        name: Counts(**counts) if counts else None for name, counts in table.pop("splits").items()
+    }
+    options = {name: tuple(values) for name, values in table.pop("options", {}).items()}
+    for key in {"measures", "runs"} & table.keys():
+        table[key] = tuple(table[key])
+    for key in {"read", "build"} & table.keys():
+        table[key] = _imported_when_called(f"matchwork.data.{table[key]}")
+    return CatalogueEntry(splits=splits, options=options, **table)
+
+
+def _imported_when_called(name: str) -> Callable[..., Any]:
+    return lambda *given: resolve_name(name)(*given)
 
 
 def load_named(
@@ -94,16 +121,7 @@ def load_named(
     read = entry.read(folder, names, values)
     for split in read.values():
         _check_counts(split, entry.splits[split.name], folder)
-    return Dataset(
-        name,
-        read,
-        task=entry.task,
-        protocol=entry.protocol,
-        measures=entry.measures,
-        notes=entry.notes,
-        licence=entry.licence,
-        options=values,
-    )
+    return entry.dataset(name, read, values)
 
 
 def check_options(

@@ -10,15 +10,7 @@ _SHOWN = 60  # characters of a text in a message
 def check_classes(split: Split, task: Task, num_classes: int, model: str) -> None:
     """Raise if the labels of a classification do not fit the model, before work begins.
 
-    Args:
-        split: Split whose labels are checked.
-        task: Grades of a ranking are not classes and may be any number.
-        num_classes: Number of classes of the model.
-        model: Name of the model, for messages.
-
-    Raises:
-        ConfigError: The model has too few classes, or classes for another task.
-        DataError: A label is outside 0..num_classes - 1.
+    Grades of a ranking are not classes and may be any number.
     """
     if task != "classification":
         if num_classes > 2:

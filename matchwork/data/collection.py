@@ -25,10 +25,10 @@ Pools = Mapping[str, tuple[str, ...]]
 
 
 def read_texts(path: str | Path, kind: str = "document") -> dict[str, str]:
-    """Read texts by id from a corpus or queries file.
+    """Read texts by id from a corpus or queries file; a `title` is put in front of its text.
 
     Args:
-        path: Table with an id and a text column; a `title` column is put in front of the text.
+        path: Table with an id and a text column.
         kind: "document" or "query": which column names are looked for.
     """
     path = Path(path)
@@ -68,13 +68,8 @@ def collection_split(
 ) -> Split:
     """Make a split of a collection, after checking that its parts belong together.
 
-    Args:
-        name: Name of the split.
-        queries: Query texts by id.
-        documents: Document texts by id.
-        qrels: Judgements; at least one judged document must be in the corpus.
-        pools: Candidates of each query, all of them in the corpus; None to search the corpus.
-        source: File or folder, for messages.
+    At least one judged document and all candidates must be in the corpus; without pools, every
+    query searches the corpus.
     """
     for kind, ids in (("judgements", qrels), ("pools", pools or {})):
         unknown = [query_id for query_id in ids if query_id not in queries]
@@ -109,20 +104,14 @@ def insert_truth(pools: Pools, qrels: Qrels) -> dict[str, tuple[str, ...]]:
 def read_collection(folder: str | Path, splits: Sequence[str] | None = None) -> dict[str, Split]:
     """Read `corpus`, `queries.SPLIT`, `qrels.SPLIT` and, if present, `pool.SPLIT`.
 
-    Args:
-        folder: Holds the files; `queries` and `qrels` without a split's name are the split `test`.
-        splits: Names of the splits to read; all when None.
+    Without a split's name, `queries` and `qrels` are the split `test`.
     """
     folder = Path(folder)
     documents = read_texts(need_table(folder, "corpus"))
-    named = sorted(
-        {
-            path.name.split(".")[1]
-            for path in folder.glob("queries.*.*")
-            if find_table(folder, f"queries.{path.name.split('.')[1]}")
-        }
-    )
-    stems = {name: f".{name}" for name in named} or {"test": ""}
+    named = {path.name.split(".")[1] for path in folder.glob("queries.*.*")}
+    stems = {
+        name: f".{name}" for name in sorted(named) if find_table(folder, f"queries.{name}")
+    } or {"test": ""}
     return {
         name: collection_split(
             name,

@@ -13,15 +13,7 @@ from matchwork.types import Qrels, Run, Task
 
 @dataclass(frozen=True)
 class Columns:
-    """Column names of a pair file.
-
-    Args:
-        query: Name of the column; None looks for the usual names, such as "question".
-        document: Likewise ("answer", "passage", ...).
-        label: Likewise ("relevance", ...).
-        query_id: Likewise ("qid", ...); the column may be missing.
-        document_id: Likewise ("docid", ...); the column may be missing.
-    """
+    """Column names of a pair file; None looks for the usual names, such as "question"."""
 
     query: str | None = None
     document: str | None = None
@@ -82,13 +74,8 @@ class Split:
         for query_id, pool in self._pools.items():
             query = self.queries[query_id]
             for document_id in pool:
-                yield LabelledPair(
-                    query_id,
-                    document_id,
-                    query,
-                    self.documents[document_id],
-                    self.label(query_id, document_id),
-                )
+                document, label = self.documents[document_id], self.label(query_id, document_id)
+                yield LabelledPair(query_id, document_id, query, document, label)
 
     @cached_property
     def labelled_documents(self) -> dict[str, str]:
@@ -147,11 +134,7 @@ class Dataset:
 
 
 def choose_splits(wanted: Sequence[str] | None, known: Iterable[str], source: Path) -> list[str]:
-    """Return the wanted split names without repetition, all known ones when None.
-
-    Raises:
-        DataError: A wanted split is not among the known ones.
-    """
+    """Return the wanted split names, all of which must be known; all known ones when None."""
     names = list(known)
     for name in wanted or ():
         if name not in names:

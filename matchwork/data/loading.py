@@ -29,10 +29,6 @@ def load(
             for train, dev or test is cut into these by query.
         columns: Column names of a pair file.
         options: Options of the catalogue entry.
-
-    Raises:
-        DataError: The files are missing, damaged or incomplete.
-        ConfigError: An option is unknown, or the data root is not set.
     """
     name = str(name_or_path)
     if isinstance(name_or_path, str) and name in CATALOGUE:

@@ -30,13 +30,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 """Usual names of each column, lower-cased and without `_`, `-` and spaces; the first match wins."""
 
-SPLIT_OF_FILE = {
-    "train": "train",
-    "dev": "dev",
-    "valid": "dev",
-    "validation": "dev",
-    "test": "test",
-}
+SPLIT_OF_FILE = dict(train="train", dev="dev", valid="dev", validation="dev", test="test")
 """Names of pair files in a folder, and the split that each holds."""
 
 
@@ -58,18 +52,13 @@ def read_pairs(
     format: str | None = None,
     require_label: bool = True,
 ) -> Iterator[PairRow]:
-    """Stream the rows of a pair file in constant memory.
-
-    The file is opened and its columns are found before this returns.
+    """Stream the rows of a pair file in constant memory, after its columns have been found.
 
     Args:
         path: TSV, CSV, JSONL (each also .gz) or Parquet file.
         columns: Column names; the usual ones by default.
         format: Name in `FORMATS`; by default the suffix decides.
         require_label: Whether a missing label column is an error; otherwise labels are None.
-
-    Raises:
-        DataError: A column is missing or a value is wrong; names file, line and column.
     """
     path = Path(path)
     table = read_table(path, format)
@@ -93,15 +82,8 @@ def build_split(name: str, rows: Iterable[PairRow], source: Path) -> Split:
     """Group rows by query into a split.
 
     Missing ids are generated: equal queries share one, every row has its own document. A document
-    that is listed twice for a query becomes `id#2` the second time, so that no label is lost.
-
-    Args:
-        name: Name of the split.
-        rows: Rows of a pair file.
-        source: The file, for messages.
-
-    Raises:
-        DataError: An id stands for two different texts.
+    that is listed twice for a query becomes `id#2` the second time, so that no label is lost. An
+    id that stands for two texts is an error.
     """
     queries, documents = _Texts("query", source), _Texts("document", source)
     made_ids: dict[str, str] = {}
@@ -119,15 +101,8 @@ def build_split(name: str, rows: Iterable[PairRow], source: Path) -> Split:
             qrels.setdefault(query_id, {})[document_id] = row.label
             lines.setdefault(row.label, row.line)
     candidates = {query_id: tuple(pool) for query_id, pool in pools.items()}
-    return Split(
-        name,
-        queries.texts,
-        documents.texts,
-        qrels,
-        candidates,
-        source=source,
-        label_lines=lines,
-    )
+    texts = queries.texts, documents.texts
+    return Split(name, *texts, qrels, candidates, source=source, label_lines=lines)
 
 
 def find_column(names: Sequence[str], aliases: Iterable[str]) -> str | None:

@@ -25,9 +25,8 @@ def cut_by_query(split: Split) -> dict[str, Split]:
     """Cut a single pair file into train, dev and test (8 : 1 : 1)."""
     parts = {}
     for name, tenths in TENTHS.items():
-        part = part_of(
-            split, name, (q for q, text in split.queries.items() if tenth(text) in tenths)
-        )
+        chosen = (query for query, text in split.queries.items() if tenth(text) in tenths)
+        part = part_of(split, name, chosen)
         if not any(grade > 0 for grades in part.qrels.values() for grade in grades.values()):
             raise DataError(
                 f"{len(split.queries)} queries are too few to cut train, dev and test from "
@@ -74,10 +73,7 @@ def part_of(split: Split, name: str, query_ids: Iterable[str]) -> Split:
 def share_of(split: Split, share: float, task: Task) -> Split:
     """Return a pseudo-random share of a split; a smaller share is part of every larger one.
 
-    Args:
-        split: The whole split.
-        share: Fraction to keep, above 0 and at most 1.
-        task: A ranking keeps whole queries, other tasks single pairs.
+    A ranking keeps whole queries, other tasks single pairs.
     """
     if task == "ranking":
         chosen = hold_out(split, share)

@@ -36,8 +36,8 @@ def release(marker: str, read: Callable[[Path], Dataset]) -> Reader:
     """Return the reader of a published release.
 
     Args:
-        marker: Glob pattern of a file that no other release has; "" if there is none, so that
-            `load` never takes the reader.
+        marker: Glob pattern of a file that no other release has; with "", `load` never takes the
+            reader.
         read: Reads all splits of a folder.
     """
 

@@ -6,26 +6,22 @@ registered with `FORMATS.add(suffix, TableFormat(...))`.
 """
 
 import csv
-import gzip
-import io
 import json
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from matchwork.errors import DataError
+from matchwork.files import numbered_lines, unreadable
 from matchwork.registry import Registry, did_you_mean
 
 Rows: TypeAlias = Iterator[tuple[int, tuple[object, ...]]]
 
-_BUFFER = 1 << 20
 _BATCH_ROWS = 1024
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Table(NamedTuple):
@@ -58,12 +54,7 @@ FORMATS: Registry[TableFormat] = Registry("table format")
 
 
 def read_table(path: str | Path, format: str | None = None) -> Table:
-    """Open a table.
-
-    Args:
-        path: The file.
-        format: Name in `FORMATS`; by default the suffix decides.
-    """
+    """Open a table of a format in `FORMATS`; by default the suffix decides."""
     path = Path(path)
     format = format or format_of(path)
     if format not in FORMATS:
@@ -101,71 +92,51 @@ def need_table(folder: Path, stem: str) -> Path:
     return path
 
 
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, decompressing `.gz`."""
-    line = 0
-    try:
-        with _open(Path(path)) as stream:
-            for line, raw in enumerate(stream, start=1):
-                if line == 1:
-                    raw = raw.removeprefix(_BYTE_ORDER_MARK)
-                yield line, raw.decode().rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8; "
-            "convert the file to UTF-8",
-            path=path,
-            line=line,
-        ) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(
-            f"the gzip data is damaged or cut short after line {line} ({error}); "
-            "copy or download the file again",
-            path=path,
-        ) from error
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
 def tab_separated(
     path: str | Path, num_fields: int | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the tab-separated fields of each line; blank lines are skipped.
 
-    Args:
-        path: The file.
-        num_fields: Number of fields of every line; that of the first line by default.
+    Every line must have `num_fields` fields; by default as many as the first.
     """
-    for line, text in numbered_lines(path):
-        if not text:
-            continue
-        fields = text.split("\t")
-        if len(fields) != num_fields:
-            if num_fields is not None:
-                raise _ragged(path, line, num_fields, len(fields))
-            num_fields = len(fields)
-        yield line, fields
+    rows = ((line, text.split("\t")) for line, text in numbered_lines(path) if text)
+    return _equally_long(path, rows, num_fields)
 
 
 def quoted(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the fields of each CSV record; records may span several lines."""
+    return _equally_long(path, _records(path, delimiter))
+
+
+def _records(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     # The csv module's default limit of 128 KiB a field (process-wide) is too small for books.
     csv.field_size_limit(sys.maxsize)
     lines = (f"{text}\n" for _, text in numbered_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    num_fields: int | None = None
     line = 1
     try:
         for fields in reader:
             if fields:
-                if len(fields) != num_fields:
-                    if num_fields is not None:
-                        raise _ragged(path, line, num_fields, len(fields))
-                    num_fields = len(fields)
                 yield line, fields
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"broken CSV quoting ({error})", path=path, line=line) from error
+
+
+def _equally_long(
+    path: str | Path, rows: Iterator[tuple[int, list[str]]], num_fields: int | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    for line, fields in rows:
+        if len(fields) != num_fields:
+            if num_fields is not None:
+                raise DataError(
+                    f"expected {num_fields} fields, found {len(fields)}; "
+                    "a text must not hold the separator itself",
+                    path=path,
+                    line=line,
+                )
+            num_fields = len(fields)
+        yield line, fields
 
 
 def with_header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Table:
@@ -182,19 +153,6 @@ def with_header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Table:
         return ((line, pick(fields)) for line, fields in rows)
 
     return Table(names, select)
-
-
-def unreadable(path: str | Path, error: OSError) -> DataError:
-    """Return the error for a file that cannot be opened or read."""
-    if isinstance(error, FileNotFoundError):
-        return DataError("no such file", path=path)
-    return DataError(f"cannot read: {error.strerror or error}", path=path)
-
-
-def _open(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        return cast(BinaryIO, io.BufferedReader(gzip.open(path, "rb"), _BUFFER))
-    return open(path, "rb", buffering=_BUFFER)
 
 
 def _picker(indices: Sequence[int]) -> Callable[[list[str]], tuple[object, ...]]:
@@ -258,14 +216,6 @@ def _parquet(path: Path) -> Table:
             raise DataError(f"damaged near row {next(rows)} ({error})", path=path) from error
 
     return Table(names, select)
-
-
-def _ragged(path: str | Path, line: int, expected: int, found: int) -> DataError:
-    return DataError(
-        f"expected {expected} fields, found {found}; a text must not hold the separator itself",
-        path=path,
-        line=line,
-    )
 
 
 def _empty(path: Path) -> DataError:

@@ -3,14 +3,14 @@
 import gzip
 import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
-from matchwork.data.tables import numbered_lines
 from matchwork.errors import DataError
-from matchwork.files import atomic_write
+from matchwork.files import atomic_write, numbered_lines
 from matchwork.ordering import order
 from matchwork.types import Qrels, Run
 
@@ -118,14 +118,9 @@ def _enter(
 
 
 def _check_ids(table: dict[str, dict[str, Any]]) -> None:
-    def check(ids: Iterable[str]) -> None:
-        for id in ids:
-            if len(id.split()) != 1:
-                raise DataError(f"TREC files cannot hold the id {id!r}: it is empty or has spaces")
-
-    check(table)
-    for row in table.values():
-        check(row)
+    for id in chain(table, chain.from_iterable(table.values())):
+        if len(id.split()) != 1:
+            raise DataError(f"TREC files cannot hold the id {id!r}: it is empty or has spaces")
 
 
 @contextmanager

@@ -1,22 +1,13 @@
 """TOKENS -> VECTORS: encoders, static word vectors and pre-trained transformers."""
 
-from matchwork.encode.base import ENCODERS, Encoded, EncodedPair, Encoder
-from matchwork.encode.corpus_vectors import learn_vectors
-from matchwork.encode.pretrained import load_transformer
-from matchwork.encode.transformer import TransformerConfig, TransformerEncoder
-from matchwork.encode.word_embedding import WordEmbedding, WordEmbeddingConfig
-from matchwork.encode.word_vectors import WordVectors
-
-__all__ = [
-    "ENCODERS",
-    "Encoded",
-    "EncodedPair",
-    "Encoder",
-    "TransformerConfig",
-    "TransformerEncoder",
-    "WordEmbedding",
-    "WordEmbeddingConfig",
-    "WordVectors",
-    "learn_vectors",
-    "load_transformer",
-]
+from matchwork.encode.base import ENCODERS as ENCODERS
+from matchwork.encode.base import Encoded as Encoded
+from matchwork.encode.base import EncodedPair as EncodedPair
+from matchwork.encode.base import Encoder as Encoder
+from matchwork.encode.corpus_vectors import learn_vectors as learn_vectors
+from matchwork.encode.pretrained import load_transformer as load_transformer
+from matchwork.encode.transformer import TransformerConfig as TransformerConfig
+from matchwork.encode.transformer import TransformerEncoder as TransformerEncoder
+from matchwork.encode.word_embedding import WordEmbedding as WordEmbedding
+from matchwork.encode.word_embedding import WordEmbeddingConfig as WordEmbeddingConfig
+from matchwork.encode.word_vectors import WordVectors as WordVectors

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from matchwork.errors import ConfigError
 from matchwork.registry import Registry
 from matchwork.text import Sequences
+from matchwork.text.batch import check_mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,8 @@ class Encoded:
     Args:
         vectors: Tensor, shape (batch, length, dim).
         mask: Bool tensor, shape (batch, length): True = real token.
-        ids: Ids of the words behind the vectors, shape (batch, length), if every vector is one
-            word's.
-        special_vectors: Vectors of the special tokens around the text ([CLS], [SEP]), shape
-            (batch, specials, dim), if the encoder has any.
+        ids: Ids of the words, shape (batch, length), if every vector is one word's.
+        special_vectors: Vectors of special tokens ([CLS], [SEP]), shape (batch, specials, dim).
     """
 
     vectors: Tensor
@@ -37,12 +36,7 @@ class Encoded:
                 f"vectors have shape {tuple(self.vectors.shape)}, their mask "
                 f"{tuple(self.mask.shape)}; expected (batch, length, dim) and (batch, length)"
             )
-        if self.mask.dtype != torch.bool:
-            raise TypeError(f"a mask is bool (True = real token), got {self.mask.dtype}")
-        if self.ids is not None and self.ids.shape != self.mask.shape:
-            raise ValueError(
-                f"ids have shape {tuple(self.ids.shape)}, their mask {tuple(self.mask.shape)}"
-            )
+        check_mask(self.ids, self.mask)
         # where, not multiplication: garbage in padding may be infinite or NaN.
         cleaned = self.vectors.masked_fill(~self.mask.unsqueeze(-1), 0.0)
         object.__setattr__(self, "vectors", cleaned)
@@ -57,9 +51,7 @@ class Encoded:
 
     def repeat_each(self, times: int) -> "Encoded":
         """Repeat every text `times` times: a, a, b, b."""
-        if times == 1:
-            return self
-        return self._each(lambda part: part.repeat_interleave(times, 0))
+        return self if times == 1 else self._each(lambda part: part.repeat_interleave(times, 0))
 
     def tile(self, times: int) -> "Encoded":
         """Repeat the whole batch `times` times: a, b, a, b."""
@@ -97,21 +89,15 @@ class Encoded:
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Encoded":
         """Apply `change` to every tensor."""
-        return Encoded(
-            change(self.vectors),
-            change(self.mask),
-            None if self.ids is None else change(self.ids),
-            None if self.special_vectors is None else change(self.special_vectors),
-        )
+        parts = (self.ids, self.special_vectors)
+        optional = (None if part is None else change(part) for part in parts)
+        return Encoded(change(self.vectors), change(self.mask), *optional)
 
 
 class EncodedPair(NamedTuple):
-    """Two texts encoded as one: the first token's vector ([CLS]), and the vectors of either text.
+    """Two texts encoded as one: the first token's vector ([CLS]) and those of either text."""
 
-    `first` has shape (batch, dim).
-    """
-
-    first: Tensor
+    first: Tensor  # (batch, dim)
     query: Encoded
     document: Encoded
 
@@ -120,11 +106,13 @@ class Encoder(nn.Module, ABC):
     """Base class of encoders: token ids in, one vector per token out.
 
     Subclasses name themselves (`kind`, their key in `ENCODERS`) and their settings (`Config`).
+    With `cross_encode`, models get vectors of both texts read as one, by `encode_pair`.
     """
 
     Config: ClassVar[type[Any]]
     kind: ClassVar[str]
     config: Any
+    cross_encode: bool = False
 
     @property
     @abstractmethod
@@ -134,11 +122,6 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, sequences: Sequences) -> Encoded:
         """Encode a batch of texts, each by itself."""
-
-    @property
-    def cross_encode(self) -> bool:
-        """Whether models get vectors of both texts read as one, by `encode_pair`."""
-        return False
 
     @property
     def max_pair_tokens(self) -> int | None:

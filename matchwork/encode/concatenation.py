@@ -25,12 +25,7 @@ class ConcatenatedTexts(NamedTuple):
 
     @classmethod
     def of(cls, parts: Sequence[Part], padding: int) -> "ConcatenatedTexts":
-        """Concatenate the real tokens of all parts, row by row.
-
-        Args:
-            parts: The parts in order; at least one is a batch of texts.
-            padding: The id of padding.
-        """
+        """Concatenate the real tokens of all parts, row by row; one part at least is a batch."""
         example = next(part for part in parts if isinstance(part, Sequences))
         texts = [_repeat(part, example) if isinstance(part, tuple) else part for part in parts]
         positions, end = [], example.ids.new_zeros(len(example), 1)
@@ -45,27 +40,13 @@ class ConcatenatedTexts(NamedTuple):
         return cls(ids[:, :width], mask, positions)
 
     def take(self, vectors: Tensor, part: int) -> Tensor:
-        """Return the vectors of one part; those of its padding are arbitrary.
-
-        Args:
-            vectors: Vectors of the concatenated texts, shape (batch, length, dim).
-            part: Index of the part.
-        """
+        """Return the vectors of one part, given those of the whole; padding's are arbitrary."""
         positions = self.positions[part].clamp_max(vectors.shape[1] - 1)
         return vectors.gather(1, positions.unsqueeze(-1).expand(-1, -1, vectors.shape[2]))
 
 
 def longest_first(query: Tensor, document: Tensor, max_tokens: int) -> tuple[Tensor, Tensor]:
-    """Truncate pairs of texts: the longer text first, then both to one half.
-
-    Args:
-        query: Lengths of the queries, shape (batch,).
-        document: Lengths of the documents, shape (batch,).
-        max_tokens: Tokens left of both together.
-
-    Returns:
-        The truncated lengths of queries and documents.
-    """
+    """Truncate the lengths of pairs to `max_tokens`: the longer text first, then both to half."""
     half = max_tokens // 2
     query_limit = torch.where(
         query <= document,

@@ -33,14 +33,11 @@ def learn_vectors(
         shift: Number of negative samples that the factorisation imitates.
         smoothing: Exponent of context frequencies; below 1 it damps frequent contexts.
         seed: Seed of the decomposition.
-
-    Returns:
-        Array, shape (vocab_size, dim).
     """
     counts = _cooccurrences(table, vocab_size, window)
-    total = counts.sum()
-    if total == 0:
-        return np.zeros((vocab_size, dim), dtype=np.float32)
+    vectors = np.zeros((vocab_size, dim), dtype=np.float32)
+    if counts.sum() == 0:
+        return vectors
     word = np.asarray(counts.sum(axis=1)).ravel()
     context = word**smoothing
     context /= context.sum()
@@ -48,7 +45,7 @@ def learn_vectors(
     information = np.log(counts.data * 1.0 / (word[rows] * context[columns])) - np.log(shift)
     positive = information > 0
     if not positive.any():
-        return np.zeros((vocab_size, dim), dtype=np.float32)
+        return vectors
     matrix = sparse.csr_matrix(
         (information[positive].astype(np.float32), (rows[positive], columns[positive])),
         shape=counts.shape,
@@ -56,7 +53,6 @@ def learn_vectors(
     rank = min(dim, vocab_size - 1)
     start = np.random.default_rng(seed).standard_normal(vocab_size).astype(np.float32)
     left, values, _ = scipy.sparse.linalg.svds(matrix, k=rank, v0=start, solver="arpack", tol=1e-3)
-    vectors = np.zeros((vocab_size, dim), dtype=np.float32)
     vectors[:, :rank] = left[:, ::-1] * np.sqrt(values[::-1])
     vectors[np.diff(matrix.indptr) == 0] = 0.0  # rounding noise, which scaling would blow up
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)

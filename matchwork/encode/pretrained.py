@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from matchwork.encode.broken_folder import cannot_open, require_fit
-from matchwork.encode.model_folder import transformer_folder
+from matchwork.encode.model_folder import cannot_open, require_fit, transformer_folder
 from matchwork.encode.transformer import (
     TransformerConfig,
     TransformerEncoder,
@@ -54,14 +53,8 @@ def load_transformer(
     network = read_network(folder, layer=layer)
     if network.config.num_hidden_layers == 0:
         _require_runs(network, folder)
-    return wrap_network(
-        folder,
-        network,
-        unit=unit,
-        trainable=trainable,
-        special_tokens=special_tokens,
-        cross_encode=cross_encode,
-    )
+    options: Any = {"special_tokens": special_tokens, "cross_encode": cross_encode}
+    return wrap_network(folder, network, unit=unit, trainable=trainable, **options)
 
 
 def wrap_network(
@@ -76,19 +69,10 @@ def wrap_network(
     truncate: bool = True,
     backend: Tokenizer | None = None,
 ) -> tuple[SubwordTokenizer, TransformerEncoder]:
-    """Return the tokenizer of a folder, and the network read from it as an encoder.
+    """Return the tokenizer of a folder, and the network from `read_network` as an encoder.
 
-    Args:
-        folder: The transformer's folder.
-        network: The network from `read_network`.
-        unit: What a token is, see `SubwordTokenizerConfig`.
-        trainable: Whether training changes the weights.
-        max_positions: Most subword tokens to read at once; capped at the network's positions.
-        special_tokens: Where the special tokens stand, see `SubwordTokenizerConfig`.
-        cross_encode: Whether models get vectors of both texts read as one.
-        truncate: Whether the tokenizer truncates texts; if not, whoever reads two texts as one
-            must truncate them.
-        backend: A tokenizer to use in place of the folder's `tokenizer.json`.
+    See `load_transformer`. `max_positions` is capped at the network's. Without `truncate`,
+    whoever reads two texts as one must truncate them. `backend` replaces `tokenizer.json`.
     """
     if cross_encode and special_tokens == "token":
         raise ConfigError(
@@ -105,75 +89,64 @@ def wrap_network(
         tokenizer = SubwordTokenizer(backend, settings)
     before, after = tokenizer.special_ids
     pair = tokenizer.pair_special_ids
+    takes_types = "token_type_ids" in signature(network.forward).parameters
+    has_types = takes_types and getattr(network.config, "type_vocab_size", 0) > 1
+    # As plain values, without the folder and references to remote code.
+    architecture = dict(sorted(loads(network.config.to_json_string(use_diff=True)).items()))
+    for key in ("_name_or_path", "auto_map"):
+        architecture.pop(key, None)
     config = TransformerConfig(
-        architecture=_architecture(network.config),
+        architecture=architecture,
         vocab_size=tokenizer.vocab_size,
         before=before,
         after=after,
         trainable=trainable,
         between=pair.between,
-        second_type=pair.second_type if _knows_types(network) else 0,
+        second_type=pair.second_type if has_types else 0,
         max_positions=max_positions,
         cross_encode=cross_encode,
     )
     return tokenizer, TransformerEncoder(config, network)
 
 
-def _knows_types(network: Any) -> bool:
-    """Return whether the network has token types that mark the second of two texts."""
-    takes_types = "token_type_ids" in signature(network.forward).parameters
-    return takes_types and getattr(network.config, "type_vocab_size", 0) > 1
-
-
 def library_tokenizer(folder: Path) -> Any:
     """Open the tokenizer of a folder with the transformers library, with all its settings."""
-    options = {"local_files_only": True, "trust_remote_code": False}
     try:
-        with _quiet_transformers():
-            return import_transformers().AutoTokenizer.from_pretrained(folder, **options)
-    except Exception as error:  # the library raises many kinds
+        return _read("AutoTokenizer", "the tokenizer", folder)
+    except DataError:
         SubwordTokenizer.read(folder / "tokenizer.json")  # raises first if the file is broken
-        raise cannot_open("the tokenizer", folder, error) from error
+        raise
 
 
 def read_network(folder: Path, *, layer: int = -1, kind: str = "AutoModel") -> Any:
-    """Read the network of a folder with its weights, in float32.
-
-    Args:
-        folder: The transformer's folder.
-        layer: The last layer to load, see `load_transformer`.
-        kind: The class of the transformers library that opens it.
-    """
-    transformers = import_transformers()
-    options = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        with _quiet_transformers():
-            config = transformers.AutoConfig.from_pretrained(folder, **options)
-    except Exception as error:  # the library raises many kinds
-        raise cannot_open("the transformer", folder, error) from error
+    """Read the network of a folder with its weights, in float32, by this class of the library."""
+    config = _read("AutoConfig", "the transformer", folder)
     _cut_layers(config, layer, folder)
-    options |= {"config": config, "use_safetensors": True, "output_loading_info": True}
+    options = {"config": config, "use_safetensors": True, "output_loading_info": True}
     options["ignore_mismatched_sizes"] = True  # the report names them: require_fit
-    try:
-        with _quiet_transformers():
-            network, report = getattr(transformers, kind).from_pretrained(folder, **options)
-    except Exception as error:
-        raise cannot_open("the transformer", folder, error) from error
+    network, report = _read(kind, "the transformer", folder, **options)
     require_fit(report, folder, without_pooler=kind == "AutoModel")
     return network.float()
 
 
+def _read(kind: str, what: str, folder: Path, **options: Any) -> Any:
+    """Open a local folder with a class of the transformers library."""
+    opener = getattr(import_transformers(), kind)
+    options |= {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _quiet_transformers():
+            return opener.from_pretrained(folder, **options)
+    except Exception as error:  # the library raises many kinds
+        raise cannot_open(what, folder, error) from error
+
+
 def _cut_layers(config: Any, layer: int, folder: Path) -> None:
-    if config.is_encoder_decoder:
-        raise DataError(
-            f"{config.model_type} has an encoder and a decoder; use an encoder such as BERT",
-            path=folder,
-        )
     depth = getattr(config, "num_hidden_layers", None)
-    if not isinstance(depth, int):
+    if config.is_encoder_decoder or not isinstance(depth, int):
+        both = config.is_encoder_decoder
+        fault = "an encoder and a decoder" if both else "no layers that read text alone"
         raise DataError(
-            f"{config.model_type} has no layers that read text alone; use an encoder such as BERT",
-            path=folder,
+            f"{config.model_type} has {fault}; use an encoder such as BERT", path=folder
         )
     if not -depth - 1 <= layer <= depth:
         raise ConfigError(
@@ -197,12 +170,6 @@ def _require_runs(network: Any, folder: Path) -> None:
             f"layer = 0: {folder.name} ({network.config.model_type}) does not run without layers; "
             "use 1 or more"
         ) from error
-
-
-def _architecture(config: Any) -> dict[str, Any]:
-    """Return the config as plain values, without its folder and references to remote code."""
-    table: dict[str, Any] = loads(config.to_json_string(use_diff=True))
-    return {key: table[key] for key in sorted(table) if key not in ("_name_or_path", "auto_map")}
 
 
 @contextmanager

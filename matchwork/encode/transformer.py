@@ -27,8 +27,7 @@ class TransformerConfig:
         trainable: Whether training changes the weights.
         between: Special ids between two texts that are read as one.
         second_type: Token type of the second of two texts that are read as one.
-        max_positions: Most subword tokens to read at once, special ones included; None: as many
-            as the network has positions.
+        max_positions: Most subword tokens to read at once; None: as many as there are positions.
         cross_encode: Whether models get vectors of both texts read as one.
     """
 
@@ -52,8 +51,7 @@ class TransformerEncoder(Encoder):
 
     Args:
         config: The settings.
-        transformer: A network of the transformers library; built with random weights if left
-            out.
+        transformer: A network of the transformers library; by default one with random weights.
     """
 
     Config: ClassVar[type[TransformerConfig]] = TransformerConfig
@@ -74,6 +72,7 @@ class TransformerEncoder(Encoder):
                 f"for {num_rows}; they do not belong together"
             )
         self.transformer = network.requires_grad_(config.trainable)
+        self.cross_encode = config.cross_encode
         self._num_positions = num_positions(network)
         self.train(self.training)
 
@@ -81,11 +80,6 @@ class TransformerEncoder(Encoder):
     def dim(self) -> int:
         """Width of the vectors."""
         return int(self.transformer.config.hidden_size)
-
-    @property
-    def cross_encode(self) -> bool:
-        """Whether models get vectors of both texts read as one, by `encode_pair`."""
-        return self.config.cross_encode
 
     def layers(self) -> list[nn.Module]:
         """Return the transformer's layers; empty if all share their weights (ALBERT)."""
@@ -106,7 +100,10 @@ class TransformerEncoder(Encoder):
     def forward(self, sequences: Sequences) -> Encoded:
         """Encode every text between its special tokens; average subword tokens into words."""
         tokens, start = self._subwords(sequences), len(self.config.before)
-        row = ConcatenatedTexts.of([self.config.before, tokens, self.config.after], self._padding)
+        row = ConcatenatedTexts.of(
+            [self.config.before, tokens, self.config.after],
+            self.transformer.config.pad_token_id or 0,
+        )
         vectors = self._run_distinct(row)
         special = torch.cat([vectors[:, :start], row.take(vectors, 2)], dim=1)
         missing = max(0, start + tokens.mask.shape[1] - vectors.shape[1])  # columns of padding
@@ -118,19 +115,17 @@ class TransformerEncoder(Encoder):
 
         If they are too long together, the longer one is truncated first.
         """
-        sides = self._truncate(self._subwords(query), self._subwords(document))
-        row, options = self._concatenate(*sides)
+        (first, second), row, options = self._concatenate(query, document)
         vectors = self._run(row, options)
         return EncodedPair(
             vectors[:, 0],
-            self._by_token(row.take(vectors, 1), sides[0].mask, query),
-            self._by_token(row.take(vectors, 3), sides[1].mask, document),
+            self._by_token(row.take(vectors, 1), first.mask, query),
+            self._by_token(row.take(vectors, 3), second.mask, document),
         )
 
     def encode_pair_first(self, query: Sequences, document: Sequences) -> Tensor:
         """Return `encode_pair(query, document).first` with less computation, shape (batch, dim)."""
-        sides = self._truncate(self._subwords(query), self._subwords(document))
-        row, options = self._concatenate(*sides)
+        _, row, options = self._concatenate(query, document)
         return self._run(row, options, first=True)[:, 0]
 
     @property
@@ -140,41 +135,29 @@ class TransformerEncoder(Encoder):
         special = sum(map(len, (self.config.before, self.config.between, self.config.after)))
         return None if limit is None else max(0, limit - special)
 
-    @property
-    def _padding(self) -> int:
-        return self.transformer.config.pad_token_id or 0
-
     def _subwords(self, sequences: Sequences) -> Sequences:
         """Return ids below `vocab_size`; those of padding become 0."""
         ids = sequences.ids.masked_fill(~sequences.mask, 0) % self.config.vocab_size
         return Sequences(ids, sequences.mask)
 
-    def _truncate(self, *sides: Sequences) -> list[Sequences]:
-        limit = self.max_pair_tokens
-        if limit is None or sum(side.ids.shape[1] for side in sides) <= limit:
-            return list(sides)
-        lengths = longest_first(sides[0].lengths, sides[1].lengths, limit)
-        return [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
-
     def _concatenate(
-        self, query: Sequences, document: Sequences
-    ) -> tuple[ConcatenatedTexts, dict[str, Tensor]]:
-        """Return both texts as one, and their token types if the network has any."""
-        config = self.config
-        parts: list[Part] = [config.before, query, config.between, document, config.after]
-        row = ConcatenatedTexts.of(parts, self._padding)
+        self, *texts: Sequences
+    ) -> tuple[list[Sequences], ConcatenatedTexts, dict[str, Tensor]]:
+        """Return both texts truncated, both as one, and token types if the network has any."""
+        sides, limit, config = [*map(self._subwords, texts)], self.max_pair_tokens, self.config
+        if limit is not None and sum(side.ids.shape[1] for side in sides) > limit:
+            lengths = longest_first(sides[0].lengths, sides[1].lengths, limit)
+            sides = [side.shorten(length) for side, length in zip(sides, lengths, strict=True)]
+        parts: list[Part] = [config.before, sides[0], config.between, sides[1], config.after]
+        row = ConcatenatedTexts.of(parts, self.transformer.config.pad_token_id or 0)
         if not config.second_type:
-            return row, {}
+            return sides, row, {}
         columns = torch.arange(row.ids.shape[1], device=row.ids.device)
         second = (columns >= row.positions[3][:, :1]) & row.mask
-        return row, {"token_type_ids": second.long() * config.second_type}
+        return sides, row, {"token_type_ids": second.long() * config.second_type}
 
     def _run_distinct(self, row: ConcatenatedTexts) -> Tensor:
-        """Run the transformer once per distinct text.
-
-        Only in training, where a query is repeated for each of its candidates: at inference
-        every text comes once.
-        """
+        """Run the transformer once per distinct text; in training queries are repeated."""
         if not torch.is_grad_enabled() or not kernels.enabled():
             return self._run(row, {})
         first, group = distinct_rows(row.ids, row.mask)
@@ -186,13 +169,9 @@ class TransformerEncoder(Encoder):
         self, row: ConcatenatedTexts, options: dict[str, Tensor], first: bool = False
     ) -> Tensor:
         """Return the vectors of all tokens; with `first`, at least those of the first."""
+        size = sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
         with torch.set_grad_enabled(self.config.trainable and torch.is_grad_enabled()):
-            return last_hidden_state(
-                self.transformer, row.ids, row.mask, options, self._num_layer_weights(), first
-            )
-
-    def _num_layer_weights(self) -> int:
-        return sum(weight.numel() for layer in self.layers() for weight in layer.parameters())
+            return last_hidden_state(self.transformer, row.ids, row.mask, options, size, first)
 
     def _by_token(
         self, vectors: Tensor, mask: Tensor, sequences: Sequences, special: Tensor | None = None
@@ -215,11 +194,7 @@ def _num_input_vectors(network: Any) -> int:
 
 
 def build_transformer(architecture: dict[str, Any]) -> nn.Module:
-    """Build a network with random weights; downloads nothing and runs no remote code.
-
-    Args:
-        architecture: The config of the transformers library as a plain table.
-    """
+    """Build a network with random weights; downloads nothing and runs no remote code."""
     transformers = import_transformers()
     settings = dict(architecture)
     config = transformers.AutoConfig.for_model(settings.pop("model_type"), **settings)
@@ -239,9 +214,7 @@ def import_transformers() -> Any:
 def num_positions(transformer: Any) -> int | None:
     """Return the most subword tokens the network can read at once; None: no limit.
 
-    Position vectors may skip the rows up to that of padding (RoBERTa), so that fewer are left
-    than the config says; some networks have more rows than they use (YOSO); -1 means no limit
-    (XLNet).
+    The config may say more than the position vectors hold (RoBERTa), fewer (YOSO) or -1 (XLNet).
     """
     limits = [getattr(transformer.config, "max_position_embeddings", None) or 0]
     for name, module in transformer.named_modules():
@@ -257,10 +230,7 @@ def smallest(*limits: int | None) -> int | None:
 
 
 def _average_words(vectors: Tensor, mask: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-    """Average the vectors of each word's subword tokens, by a matrix product.
-
-    A scatter-add would be faster for long texts, but is not deterministic on a GPU.
-    """
+    """Average each word's vectors; a scatter-add would not be deterministic on a GPU."""
     num_words = starts.sum(dim=1, keepdim=True)
     columns = torch.arange(int(num_words.max()), device=mask.device)
     word_of = starts.cumsum(dim=1) - 1

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from matchwork.config import require_at_least
 from matchwork.encode.base import ENCODERS, Encoded, Encoder
 from matchwork.encode.word_vectors import WordVectors
 from matchwork.errors import ConfigError
@@ -20,17 +21,10 @@ _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 
 
 def hashed_vectors(hashes: Tensor, dim: int) -> Tensor:
-    """Return a pseudo-random vector per hash, uniform in +-sqrt(3 / dim).
+    """Return a pseudo-random vector per hash, uniform in +-sqrt(3 / dim), shape (n, dim).
 
     Entry j is draw j of a splitmix64 stream seeded with the hash: nothing is stored, and every
     device computes the same bits.
-
-    Args:
-        hashes: Word hashes, int64, shape (n,).
-        dim: Width of the vectors.
-
-    Returns:
-        Float32 tensor, shape (n, dim).
     """
     steps = torch.arange(1, dim + 1, device=hashes.device)
     state = hashes.unsqueeze(-1) * _MIX_1 + steps * _GOLDEN
@@ -64,11 +58,8 @@ class WordEmbeddingConfig:
     unknown: Literal["hash", "const"] = "hash"
 
     def __post_init__(self) -> None:
-        if self.vocab_size < 2 or self.dim < 1:
-            raise ConfigError(
-                f"a word embedding needs vocab_size >= 2 and dim >= 1, "
-                f"got {self.vocab_size} and {self.dim}"
-            )
+        require_at_least(self, 2, "vocab_size")
+        require_at_least(self, 1, "dim")
 
 
 @ENCODERS.register("word-embedding")
@@ -124,16 +115,15 @@ class WordEmbedding(Encoder):
         config = WordEmbeddingConfig(
             vocab_size=len(vocabulary), dim=dim, trainable=trainable, unknown=unknown
         )
-        hashes = torch.tensor([word_hash(word) for word in vocabulary.words])
         if unknown == "hash" or vectors is None:
+            hashes = torch.tensor([word_hash(word) for word in vocabulary.words])
             table = hashed_vectors(hashes, dim)
         else:
             table = torch.full((len(vocabulary), dim), CONSTANT_UNKNOWN)
         if vectors is not None:
-            rows = [(i, vectors.index[w]) for i, w in enumerate(vocabulary.words) if w in vectors]
-            if rows:
-                ours, theirs = torch.tensor(rows).T
-                table[ours] = torch.from_numpy(vectors.matrix[theirs.numpy()]).to(table.dtype)
+            ours = [i for i, word in enumerate(vocabulary.words) if word in vectors]
+            theirs = [vectors.index[vocabulary.words[i]] for i in ours]
+            table[ours] = torch.from_numpy(vectors.matrix[theirs]).to(table.dtype)
         return cls(config, table)
 
     @property

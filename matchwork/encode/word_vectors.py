@@ -4,8 +4,9 @@ import gzip
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -27,10 +28,7 @@ class WordVectors:
     """
 
     def __init__(
-        self,
-        words: Sequence[str],
-        matrix: npt.NDArray[np.floating],
-        path: str | Path | None = None,
+        self, words: Sequence[str], matrix: npt.NDArray[Any], path: str | Path | None = None
     ) -> None:
         if matrix.ndim != 2 or len(words) != len(matrix):
             raise DataError(f"{len(words)} words for vectors of shape {matrix.shape}", path=path)
@@ -43,10 +41,7 @@ class WordVectors:
     @cached_property
     def index(self) -> dict[str, int]:
         """Rows by word; the first of equal words counts."""
-        rows: dict[str, int] = {}
-        for row, word in enumerate(self.words):
-            rows.setdefault(word, row)
-        return rows
+        return {word: row for row, word in reversed([*enumerate(self.words)])}
 
     @property
     def dim(self) -> int:
@@ -69,9 +64,6 @@ class WordVectors:
             path: GloVe or word2vec text, word2vec binary (`.bin`), either also gzipped, or `.npz`.
             words: For `.npz`, a file with one word per line; default: the only `.txt` beside it.
             dim: The expected width of the vectors.
-
-        Raises:
-            DataError: If the file is missing, damaged or has another width.
         """
         path = Path(path)
         if not path.is_file():
@@ -129,11 +121,10 @@ def _load_binary(path: Path) -> WordVectors:
             raise DataError("not word2vec binary: the first line must be 'COUNT WIDTH'", path=path)
         count, dim = int(header[0]), int(header[1])
         content = stream.read()
-    width = 4 * dim
     words, rows, position = [], [], 0
     for number in range(count):
         space = content.find(b" ", position)
-        end = space + 1 + width
+        end = space + 1 + 4 * dim
         if space < 0 or end > len(content):
             raise DataError(f"truncated: {number} of {count} vectors found", path=path)
         words.append(content[position:space].lstrip(b"\n").decode("utf-8", "replace"))
@@ -198,17 +189,14 @@ def _is_number(text: str) -> bool:
 
 
 def _line_chunks(path: Path) -> Iterator[tuple[int, list[str]]]:
+    number = 1
     with _open(path) as stream:
-        lines: list[str] = []
-        start = 1
-        for number, raw in enumerate(stream, start=1):
-            try:
-                line = raw.decode("utf-8").rstrip("\r\n ")
-            except UnicodeDecodeError as error:
-                raise DataError(f"not UTF-8 ({error.reason})", path=path, line=number) from error
-            lines.append(line)
-            if len(lines) == _CHUNK:
-                yield start, lines
-                lines, start = [], number + 1
-        if lines:
-            yield start, lines
+        while raw := list(islice(stream, _CHUNK)):
+            lines = []
+            for line, content in enumerate(raw, start=number):
+                try:
+                    lines.append(content.decode("utf-8").rstrip("\r\n "))
+                except UnicodeDecodeError as error:
+                    raise DataError(f"not UTF-8 ({error.reason})", path=path, line=line) from error
+            yield number, lines
+            number += len(lines)

@@ -5,77 +5,34 @@
 
 from typing import TYPE_CHECKING
 
-from matchwork.evaluate.classification import evaluate_classification
-from matchwork.evaluate.comparison import Comparison, compare, compare_all
-from matchwork.evaluate.evaluation import Evaluation
-from matchwork.evaluate.measures import (
-    CLASSIFICATION,
-    MEASURES,
-    REGRESSION,
-    Measure,
-    MeasureKind,
-    canonical,
-    class_measures,
-    gain,
-    task_of,
-)
-from matchwork.evaluate.protocol import PROTOCOLS, Protocol
-from matchwork.evaluate.ranking import evaluate_run
-from matchwork.evaluate.regression import evaluate_regression
-from matchwork.evaluate.reliability import Reliability, reliability
-from matchwork.evaluate.sample import Sample
-from matchwork.evaluate.significance import bootstrap_interval, holm, permutation_test
+from matchwork.evaluate.classification import evaluate_classification as evaluate_classification
+from matchwork.evaluate.comparison import Comparison as Comparison
+from matchwork.evaluate.comparison import compare as compare
+from matchwork.evaluate.comparison import compare_all as compare_all
+from matchwork.evaluate.evaluation import Evaluation as Evaluation
+from matchwork.evaluate.measures import CLASSIFICATION as CLASSIFICATION
+from matchwork.evaluate.measures import MEASURES as MEASURES
+from matchwork.evaluate.measures import REGRESSION as REGRESSION
+from matchwork.evaluate.measures import MeasureKind as MeasureKind
+from matchwork.evaluate.measures import canonical as canonical
+from matchwork.evaluate.measures import class_measures as class_measures
+from matchwork.evaluate.measures import gain as gain
+from matchwork.evaluate.measures import task_of as task_of
+from matchwork.evaluate.protocol import PROTOCOLS as PROTOCOLS
+from matchwork.evaluate.protocol import Protocol as Protocol
+from matchwork.evaluate.ranking import evaluate_run as evaluate_run
+from matchwork.evaluate.regression import evaluate_regression as evaluate_regression
+from matchwork.evaluate.reliability import Reliability as Reliability
+from matchwork.evaluate.reliability import reliability as reliability
+from matchwork.evaluate.sample import Sample as Sample
+from matchwork.evaluate.significance import bootstrap_interval as bootstrap_interval
+from matchwork.evaluate.significance import holm as holm
+from matchwork.evaluate.significance import permutation_test as permutation_test
 from matchwork.packages import lazy_names, make_callable
 
 if TYPE_CHECKING:
     from matchwork.evaluate.api import evaluate as evaluate
-    from matchwork.evaluate.baseline import Baseline as Baseline
-    from matchwork.evaluate.baseline import fit_baseline as fit_baseline
-    from matchwork.evaluate.benchmark import Benchmark as Benchmark
-    from matchwork.evaluate.fusion import choose_weight as choose_weight
-    from matchwork.evaluate.measured_split import MeasuredSplit as MeasuredSplit
 
-_HOMES = {  # BM25 needs SciPy, which is slow to import
-    "Baseline": "matchwork.evaluate.baseline",
-    "Benchmark": "matchwork.evaluate.benchmark",
-    "MeasuredSplit": "matchwork.evaluate.measured_split",
-    "choose_weight": "matchwork.evaluate.fusion",
-    "evaluate": "matchwork.evaluate.api",
-    "fit_baseline": "matchwork.evaluate.baseline",
-}
-
-__all__ = [
-    "CLASSIFICATION",
-    "MEASURES",
-    "PROTOCOLS",
-    "REGRESSION",
-    "Baseline",
-    "Benchmark",
-    "Comparison",
-    "Evaluation",
-    "Measure",
-    "MeasureKind",
-    "MeasuredSplit",
-    "Protocol",
-    "Reliability",
-    "Sample",
-    "bootstrap_interval",
-    "canonical",
-    "choose_weight",
-    "class_measures",
-    "compare",
-    "compare_all",
-    "evaluate",
-    "evaluate_classification",
-    "evaluate_regression",
-    "evaluate_run",
-    "fit_baseline",
-    "gain",
-    "holm",
-    "permutation_test",
-    "reliability",
-    "task_of",
-]
-__getattr__ = lazy_names(__name__, _HOMES)
-
+# BM25 needs SciPy, which is slow to import.
+__getattr__ = lazy_names(__name__, {"evaluate": "matchwork.evaluate.api"})
 make_callable(__name__)

@@ -1,31 +1,16 @@
 """`evaluate`: measure a scorer on a split, or a run against judgements."""
 
 from collections.abc import Sequence
-from typing import overload
 
 from matchwork.data.dataset import Split
 from matchwork.errors import ConfigError
 from matchwork.evaluate.evaluation import Evaluation
 from matchwork.evaluate.measured_split import MeasuredSplit
-from matchwork.evaluate.measures import task_of
+from matchwork.evaluate.measures import common_task
 from matchwork.evaluate.ranking import evaluate_run
-from matchwork.types import Progress, Qrels, Run, Scorer, Task
+from matchwork.types import Progress, Qrels, Run, Scorer
 
 
-@overload
-def evaluate(
-    system: Run, truth: Qrels | Split, measures: Sequence[str] = ..., protocol: str = ...
-) -> Evaluation: ...
-@overload
-def evaluate(
-    system: Scorer,
-    truth: Split,
-    measures: Sequence[str] = ...,
-    protocol: str = ...,
-    *,
-    depth: int | None = ...,
-    progress: Progress | None = ...,
-) -> Evaluation: ...
 def evaluate(
     system: Run | Scorer,
     truth: Qrels | Split,
@@ -50,26 +35,16 @@ def evaluate(
         ConfigError: A measure is unknown, or measures of several tasks are mixed.
         DataError: Run and judgements do not belong together.
     """
-    if isinstance(truth, Split):
-        if isinstance(system, dict):
-            return evaluate_run(system, truth.qrels, measures, protocol)
-        classes = max(getattr(system, "num_classes", 2), 2)
-        split = MeasuredSplit(truth, protocol, measures, common_task(measures), depth, classes)
-        run = (
-            None if split.task == "classification" and classes > 2 else split.run(system, progress)
-        )
-        return split.evaluate_scorer(system, run, getattr(system, "calibration", None))
-    if not isinstance(system, dict):
+    if isinstance(system, dict):
+        qrels = truth.qrels if isinstance(truth, Split) else truth
+        return evaluate_run(system, qrels, measures, protocol)
+    if not isinstance(truth, Split):
         raise ConfigError(
             f"evaluate takes a scorer and a split, or a run and judgements; got {system!r} with "
             f"{type(truth).__name__}"
         )
-    return evaluate_run(system, truth, measures, protocol)
-
-
-def common_task(measures: Sequence[str]) -> Task:
-    """Return the task of all these measures; raise ConfigError if they measure several."""
-    tasks = sorted({task_of(measure) for measure in measures})
-    if len(tasks) > 1:
-        raise ConfigError(f"measures {','.join(measures)}: {' and '.join(tasks)} do not mix")
-    return tasks[0]
+    classes = max(getattr(system, "num_classes", 2), 2)
+    split = MeasuredSplit(truth, protocol, measures, common_task(measures), depth, classes)
+    by_class = split.task == "classification" and classes > 2
+    run = None if by_class else split.run(system, progress)
+    return split.evaluate_scorer(system, run, getattr(system, "calibration", None))

@@ -6,15 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from matchwork.data import CATALOGUE, Columns, Dataset, load
+from matchwork.data import CATALOGUE, CatalogueEntry, Columns, Dataset, load
 from matchwork.data.classes import check_classes
 from matchwork.errors import ConfigError
-from matchwork.evaluate.api import common_task
-from matchwork.evaluate.baseline import BASELINE, Baseline, fit_baseline
 from matchwork.evaluate.comparison import Comparison, compare_all
 from matchwork.evaluate.evaluation import Evaluation
-from matchwork.evaluate.measured_split import MeasuredSplit
-from matchwork.evaluate.measures import class_measures
+from matchwork.evaluate.measured_split import BASELINE, Baseline, MeasuredSplit, fit_baseline
+from matchwork.evaluate.measures import class_measures, common_task
 from matchwork.evaluate.reliability import Reliability
 from matchwork.rank.fusion import fuse
 from matchwork.types import Progress, Run, Scorer, Task
@@ -30,18 +28,13 @@ def _show_nothing(text: str) -> Iterator[Progress]:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Which split of which data set is measured, and how.
+    """Which split of which data set (a name in the catalogue, or a path) is measured, and how.
 
     Args:
-        dataset: Name in the catalogue, or a path.
-        split: Name of the split.
-        measures: Names; those of the data set by default. They decide the task.
-        protocol: Name in `PROTOCOLS`; that of the data set by default.
+        measures: Those of the data set by default. They decide the task.
+        protocol: That of the data set by default.
         depth: Number of BM25's best documents to rank where the split has no candidates; 0 for
             all documents.
-        data_root: Folder that holds the catalogued data sets.
-        columns: Column names of a pair file.
-        options: Options of the data set.
         num_classes: Number of classes that the scorer tells apart, None for BM25 alone.
     """
 
@@ -68,10 +61,9 @@ class Benchmark:
         weight: float | None = None,
         stage: Stage = _show_nothing,
     ) -> "BenchmarkResult":
-        """Measure a scorer beside BM25.
+        """Measure a scorer beside BM25, which is measured alone without one.
 
         Args:
-            scorer: The scorer; None for BM25 alone.
             weight: Also fuse with BM25: the share of the scorer.
             stage: Called with a description of each stage; see `Stage`.
         """
@@ -105,7 +97,7 @@ class Benchmark:
     def _for_scorer(self, scorer: Scorer) -> "Benchmark":
         """A scorer of more than two classes is measured by them, unless measures are given."""
         measures, num_classes = self.measures, getattr(scorer, "num_classes", 2)
-        if measures is None and num_classes > 2 and self.dataset not in CATALOGUE:
+        if measures is None and num_classes > 2 and not self._entry:
             measures = class_measures(num_classes)
         return replace(self, measures=measures, num_classes=num_classes)
 
@@ -120,42 +112,49 @@ class Benchmark:
 
     def _splits_to_read(self) -> list[str] | None:
         """Splits to read: only a ranking does without dev."""
-        if self._task() == "ranking":
+        if self._task == "ranking":
             return [self.split]
         path = Path(self.dataset)
-        if self.dataset in CATALOGUE or not path.is_file():
+        if self._entry or not path.is_file():
             return None
         whole = self.split == path.name.split(".")[0]
         return [self.split] if whole else list(dict.fromkeys([self.split, "dev"]))
 
+    @property
+    def _entry(self) -> CatalogueEntry | None:
+        known = self.dataset in CATALOGUE
+        return CATALOGUE[self.dataset] if known else None
+
+    @property
     def _task(self) -> Task:
         if self.measures is not None:
             return common_task(self.measures)
-        return CATALOGUE[self.dataset].task if self.dataset in CATALOGUE else "ranking"
+        return self._entry.task if self._entry else "ranking"
 
     def _measured(self, dataset: Dataset, split: str) -> MeasuredSplit:
         return MeasuredSplit(
             dataset[split],
             self.protocol or dataset.protocol,
             self.measures or dataset.measures,
-            self._task(),
+            self._task,
             self.depth or None,
             self.num_classes or self._labelled_classes(dataset),
         )
 
+    @property
     def _has_grades(self) -> bool:
         """Whether labels are grades of a ranking, all of which above 0 are positive."""
-        return self.dataset in CATALOGUE and CATALOGUE[self.dataset].task == "ranking"
+        return self._entry is not None and self._entry.task == "ranking"
 
     def _labelled_classes(self, dataset: Dataset) -> int:
         """Number of classes among the labels."""
-        if self._task() != "classification" or self._has_grades():
+        if self._task != "classification" or self._has_grades:
             return 2
         return max(2, *(split.top_label + 1 for split in dataset.splits.values()))
 
     def _check_classes(self, scorer: Scorer, dataset: Dataset) -> None:
         num_classes = self.num_classes or 2
-        if num_classes > 2 or not self._has_grades():
+        if num_classes > 2 or not self._has_grades:
             for split in {self.split, "dev"} & dataset.splits.keys():
                 check_classes(dataset[split], "classification", num_classes, scorer.name)
         if getattr(scorer, "calibration", None) is None and num_classes == 2:
@@ -166,17 +165,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class BenchmarkResult:
-    """Runs and measures of every system, BM25 first, and its comparison with BM25.
-
-    Args:
-        benchmark: What was measured.
-        measured: The split.
-        scorer: The scorer; None for BM25 alone.
-        runs: Runs by system: BM25, the scorer, and their fusion.
-        evaluations: Measures by system.
-        comparisons: Comparisons with BM25 by system and measure.
-        reliability: Of the scorer's probabilities; None without any.
-    """
+    """Runs and measures by system: BM25, the scorer and their fusion, compared with BM25."""
 
     benchmark: Benchmark
     measured: MeasuredSplit

@@ -1,24 +1,17 @@
 """Fusion weights chosen on a dev split."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
+from matchwork.data.dataset import Split
 from matchwork.evaluate.ranking import evaluate_run
 from matchwork.rank.fusion import mix, normalise
 from matchwork.rank.pipeline import Pipeline
-from matchwork.rank.runs import Pools
 from matchwork.types import Qrels, Run
 
 WEIGHTS: tuple[float, ...] = tuple(round(step * 0.05, 2) for step in range(21))
 """The weights that `choose_weight` tries."""
-
-
-class _Judged(Pools, Protocol):
-    @property
-    def qrels(self) -> Mapping[str, Mapping[str, int]]: ...
 
 
 def choose_weight(
@@ -42,9 +35,8 @@ def choose_weight(
 
 
 def fit_weight(
-    pipeline: Pipeline, split: _Judged, measure: str = "RR", protocol: str = "raw"
+    pipeline: Pipeline, split: Split, measure: str = "RR", protocol: str = "raw"
 ) -> Pipeline:
     """Return the pipeline with the fusion weight that is best on a dev split."""
     first, second = pipeline.stage_runs(split)
-    qrels = {query: dict(grades) for query, grades in split.qrels.items()}
-    return replace(pipeline, weight=choose_weight(second, first, qrels, measure, protocol))
+    return replace(pipeline, weight=choose_weight(second, first, split.qrels, measure, protocol))

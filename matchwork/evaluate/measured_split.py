@@ -1,8 +1,8 @@
-"""A split prepared for measuring: its candidates, runs, and what scores say about labels."""
+"""A split prepared for measuring: its candidates, the runs of scorers and baselines on it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ from matchwork.evaluate.reliability import Reliability, reliability
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import AnyCalibration, Calibration, ClassCalibration
 from matchwork.rank.runs import rank_all
-from matchwork.types import Progress, Run, Scorer, Scores, Task, TextPair
+from matchwork.types import Progress, Run, Scorer, Scores, Task
 
+BASELINE = "BM25"
 RUN_DEPTH = 1_000
 """Documents kept per query where a whole collection is scored, as at TREC."""
 WINDOW = 2_000_000  # pairs at once, so that documents of large pools are read only once
@@ -26,15 +27,7 @@ WINDOW = 2_000_000  # pairs at once, so that documents of large pools are read o
 Labels = npt.NDArray[np.int64]
 
 
-@runtime_checkable
-class Classifier(Protocol):
-    """A scorer that tells more than two classes apart."""
-
-    def classify(self, pairs: Iterable[TextPair]) -> Scores:
-        """Return probabilities, shape (pairs, classes)."""
-        ...
-
-
+@dataclass(frozen=True, eq=False)
 class MeasuredSplit:
     """A split, how it is measured, and the candidates that are ranked for each query.
 
@@ -48,21 +41,12 @@ class MeasuredSplit:
         num_classes: With more than 2, labels are classes; otherwise labels above 0 are positive.
     """
 
-    def __init__(
-        self,
-        split: Split,
-        protocol: str,
-        measures: Sequence[str],
-        task: Task = "ranking",
-        depth: int | None = 50,
-        num_classes: int = 2,
-    ) -> None:
-        self.split = split
-        self.protocol = protocol
-        self.measures = tuple(measures)
-        self.task = task
-        self.depth = depth
-        self.num_classes = num_classes
+    split: Split
+    protocol: str
+    measures: Sequence[str]
+    task: Task = "ranking"
+    depth: int | None = 50
+    num_classes: int = 2
 
     @cached_property
     def first_stage(self) -> Run:
@@ -78,12 +62,7 @@ class MeasuredSplit:
         return {query: tuple(scores) for query, scores in self.first_stage.items()}
 
     def run(self, scorer: Scorer, progress: Progress | None = None) -> Run:
-        """Score all candidates.
-
-        Args:
-            scorer: Scores the pairs.
-            progress: Called with the number of pairs scored, and of how many.
-        """
+        """Score all candidates; `progress` counts pairs."""
         return rank_all(
             scorer,
             self.split.queries,
@@ -104,13 +83,7 @@ class MeasuredSplit:
     def evaluate(
         self, run: Run, calibration: AnyCalibration | ClassCalibration | None = None
     ) -> Evaluation:
-        """Measure a run of this split.
-
-        Args:
-            run: Scores of the candidates.
-            calibration: Turns scores into probabilities of a classification; fitted on this
-                split by default.
-        """
+        """Measure a run of this split; a classification without calibration is fitted on it."""
         if self.task == "ranking":
             return evaluate_run(run, self.split.qrels, self.measures, self.protocol)
         scores, labels = self.scored_pairs(run)
@@ -122,22 +95,17 @@ class MeasuredSplit:
     def evaluate_scorer(
         self, scorer: Scorer, run: Run | None = None, calibration: AnyCalibration | None = None
     ) -> Evaluation:
-        """Measure a scorer; with more than two classes, by its most probable class.
-
-        Args:
-            scorer: Must have `classify` for more than two classes.
-            run: Its run of this split, if it is known.
-            calibration: Turns scores into probabilities of two classes.
-        """
+        """Measure a scorer, whose run may be known; of several classes by its most probable one."""
         if self.task != "classification" or self.num_classes == 2:
             return self.evaluate(self.run(scorer) if run is None else run, calibration)
-        if not isinstance(scorer, Classifier):
+        classify: Callable[[object], Scores] | None = getattr(scorer, "classify", None)
+        if classify is None:
             raise ConfigError(f"{scorer.name} does not tell {self.num_classes} classes apart")
         pools = run or self.candidates or {}
         pairs = [(query, document) for query, pool in pools.items() for document in pool]
         texts = ((self.split.queries[q], self.split.documents[d]) for q, d in pairs)
         labels = np.array([self.split.label(*pair) for pair in pairs], dtype=np.int64)
-        return self._evaluate_classes(scorer.classify(texts), labels)
+        return self._evaluate_classes(classify(texts), labels)
 
     def calibrate(self, run: Run) -> Calibration | ClassCalibration:
         """Fit probabilities of the classes to the scores of a run."""
@@ -147,14 +115,9 @@ class MeasuredSplit:
         return Calibration.fit(scores, labels)
 
     def reliability(self, run: Run, calibration: AnyCalibration | None) -> Reliability | None:
-        """Return how reliable the probabilities of a run are.
+        """Return how reliable the probabilities of a run are (with several classes, of class 1).
 
-        Args:
-            run: Scores of the candidates; with more than two classes, those of class 1.
-            calibration: Turns scores into probabilities.
-
-        Returns:
-            None without a calibration, without pairs, and for a regression.
+        None without a calibration, without pairs, and for a regression.
         """
         if calibration is None or self.task == "regression":
             return None
@@ -189,3 +152,27 @@ class MeasuredSplit:
         ]
         table = np.array(rows, dtype=np.float64).reshape(-1, 2)
         return table[:, 0], table[:, 1].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline's runs on dev, where fusion weights are chosen, and on test, and its measures."""
+
+    dev: Run
+    test: Run
+    evaluation: Evaluation
+
+
+def fit_baseline(dev: MeasuredSplit, dev_run: Run, test: MeasuredSplit, test_run: Run) -> Baseline:
+    """Evaluate the run of a baseline on test.
+
+    Scores become classes by a logistic regression on dev, and predictions of a regression by a
+    straight line fitted on dev; a ranking needs neither.
+    """
+    calibration = None
+    if test.task == "classification":
+        calibration = dev.calibrate(dev_run)
+    elif test.task == "regression":
+        line = dev.fit_line(dev_run)
+        dev_run, test_run = line(dev_run), line(test_run)
+    return Baseline(dev_run, test_run, test.evaluate(test_run, calibration))

@@ -91,15 +91,7 @@ MEASURES: Registry[MeasureKind] = Registry("measure")
 
 @cache
 def parse_measure(name: str) -> Measure:
-    """Return the measure that a name stands for.
-
-    Args:
-        name: Such as "AP", "RR@10" or "F1(class=2)".
-
-    Raises:
-        UnknownNameError: No measure has this name.
-        ConfigError: An option or a cutoff is wrong or missing.
-    """
+    """Return the measure that a name such as "AP", "RR@10" or "F1(class=2)" stands for."""
     # ir-measures' own parser needs parts of `ast` that Python 3.14 no longer has.
     shape = _SHAPE.fullmatch(name.strip())
     base = _ALIASES.get(shape["name"], shape["name"]) if shape else name
@@ -145,6 +137,14 @@ def canonical(name: str) -> str:
 def task_of(name: str) -> Task:
     """Return the task that a measure is for."""
     return parse_measure(name).task
+
+
+def common_task(names: Iterable[str]) -> Task:
+    """Return the task of all these measures; raise ConfigError if they measure several."""
+    tasks = sorted({task_of(name) for name in names})
+    if len(tasks) > 1:
+        raise ConfigError(f"measures {','.join(names)}: {' and '.join(tasks)} do not mix")
+    return tasks[0]
 
 
 def gain(name: str, difference: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from matchwork.data import Dataset, Split
 from matchwork.data.partition import share_of
 from matchwork.errors import ConfigError
-from matchwork.evaluate import Baseline, MeasuredSplit, fit_baseline
+from matchwork.evaluate.measured_split import Baseline, MeasuredSplit, fit_baseline
 from matchwork.experiment.recipe.data import MAIN, ConditionSection, DataSection
 from matchwork.rank.rm3 import RM3, rm3_run
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from matchwork.evaluate import Evaluation, Reliability
 from matchwork.evaluate.sample import Sample
-from matchwork.train.result import TrainObserver
+from matchwork.train.run import TrainObserver
 
 
 @dataclass

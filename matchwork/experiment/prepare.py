@@ -16,8 +16,8 @@ from matchwork.experiment.condition import Condition, make_condition
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.recipe.data import MAIN, DataSection, check_measures
 from matchwork.experiment.recipe.inputs import find_file, find_transformer
+from matchwork.matcher.folder import length_limits
 from matchwork.matcher.matcher import Matcher
-from matchwork.matcher.parts import length_limits
 from matchwork.models import MODELS
 from matchwork.models.iasm.linked_words import LinkedWords, require_wordnet
 from matchwork.models.iasm.word_links import UsesWordLinks, WordLinks

@@ -8,8 +8,7 @@ from typing import TypeAlias
 from matchwork.errors import ConfigError
 from matchwork.explain import Explanation, explain
 from matchwork.matcher import Matcher, load
-from matchwork.rank.ranking import ranking
-from matchwork.rank.relevance import relevance
+from matchwork.rank.ranking import ranking, relevance
 from matchwork.types import Ranked, Scorer, Scores, TextPair
 
 AnyScorer: TypeAlias = str | Path | Scorer
@@ -28,7 +27,7 @@ class Reranker:
         self._lock = Lock()
 
     def relevance(self, pairs: Sequence[TextPair]) -> Scores:
-        """Return the relevance of each pair, 0 to 1; see `matchwork.rank.relevance`."""
+        """Return the relevance of each pair, 0 to 1; see `matchwork.rank.ranking.relevance`."""
         return relevance(self.scorer, self._score(pairs))
 
     def rerank(

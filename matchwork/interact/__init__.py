@@ -1,35 +1,20 @@
 """Vectors to interactions: tables of query words by document words, and operations on them."""
 
-from matchwork.interact.interaction import (
-    Codes,
-    Evidence,
-    Interaction,
-    LazyEvidence,
-    LazyMapping,
-    WordWeights,
-)
-from matchwork.interact.masked import attend, masked_max, masked_mean, masked_softmax
-from matchwork.interact.max_sim import MaxSim, max_sim
-from matchwork.interact.precision import ScoreLayer
-from matchwork.interact.similarity import cosine, cosine_table, row_lengths, same_words, unit_rows
-
-__all__ = [
-    "Codes",
-    "Evidence",
-    "Interaction",
-    "LazyEvidence",
-    "LazyMapping",
-    "MaxSim",
-    "ScoreLayer",
-    "WordWeights",
-    "attend",
-    "cosine",
-    "cosine_table",
-    "masked_max",
-    "masked_mean",
-    "masked_softmax",
-    "max_sim",
-    "row_lengths",
-    "same_words",
-    "unit_rows",
-]
+from matchwork.interact.interaction import Codes as Codes
+from matchwork.interact.interaction import Evidence as Evidence
+from matchwork.interact.interaction import Interaction as Interaction
+from matchwork.interact.interaction import LazyMapping as LazyMapping
+from matchwork.interact.interaction import WordWeights as WordWeights
+from matchwork.interact.masked import attend as attend
+from matchwork.interact.masked import masked_max as masked_max
+from matchwork.interact.masked import masked_mean as masked_mean
+from matchwork.interact.masked import masked_softmax as masked_softmax
+from matchwork.interact.max_sim import MaxSim as MaxSim
+from matchwork.interact.max_sim import max_sim as max_sim
+from matchwork.interact.precision import ScoreLayer as ScoreLayer
+from matchwork.interact.similarity import cosine as cosine
+from matchwork.interact.similarity import cosine_table as cosine_table
+from matchwork.interact.similarity import pair_mask as pair_mask
+from matchwork.interact.similarity import row_lengths as row_lengths
+from matchwork.interact.similarity import same_words as same_words
+from matchwork.interact.similarity import unit_rows as unit_rows

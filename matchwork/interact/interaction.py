@@ -12,13 +12,10 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """A table of query words by document words.
+    """A table of query words by document words: `values` and `mask` (batch, query, document).
 
-    Attributes:
-        values: Shape (batch, query, document).
-        mask: The same shape; True where both words are real.
-        phrase_length: Above 1, rows and columns stand for phrases of that many words that start
-            there (fewer at the end of a text).
+    With a `phrase_length` above 1, rows and columns stand for phrases of that many words that
+    start there (fewer at the end of a text).
     """
 
     values: Tensor
@@ -26,33 +23,19 @@ class Interaction:
     phrase_length: int = 1
 
     def __post_init__(self) -> None:
-        if self.values.shape != self.mask.shape or self.values.ndim != 3:
-            raise ValueError(
-                f"an interaction is (batch, query, document) with an equal mask, got "
-                f"{tuple(self.values.shape)} and {tuple(self.mask.shape)}"
-            )
+        _check("an interaction is (batch, query, document)", self.values, self.mask, 3)
 
 
 @dataclass(frozen=True, slots=True)
 class WordWeights:
-    """One number per word of one side.
-
-    Attributes:
-        values: Shape (batch, length).
-        mask: The same shape; True at real words.
-        side: Whose words these are.
-    """
+    """One number per word of one side; `values` and `mask` have shape (batch, length)."""
 
     values: Tensor
     mask: Tensor
     side: Side
 
     def __post_init__(self) -> None:
-        if self.values.shape != self.mask.shape or self.values.ndim != 2:
-            raise ValueError(
-                f"word weights are (batch, length) with an equal mask, got "
-                f"{tuple(self.values.shape)} and {tuple(self.mask.shape)}"
-            )
+        _check("word weights are (batch, length)", self.values, self.mask, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +44,7 @@ class Codes:
 
     Attributes:
         values: Codes, shape (batch, length, bits).
-        mask: Shape (batch, length); True at real words.
+        mask: Shape (batch, length).
         side: Whose words these are.
         before: Vectors that were hashed, shape (batch, length, dim).
         after: Vectors restored from the codes, same shape.
@@ -74,15 +57,17 @@ class Codes:
     after: Tensor
 
     def __post_init__(self) -> None:
-        padding = ~self.mask.unsqueeze(-1)
         for name in ("values", "before", "after"):
             values = getattr(self, name)
-            if values.ndim != 3 or values.shape[:2] != self.mask.shape:
-                raise ValueError(
-                    f"codes are (batch, length, width) with a mask (batch, length), got "
-                    f"{tuple(values.shape)} and {tuple(self.mask.shape)}"
-                )
-            object.__setattr__(self, name, values.masked_fill(padding, 0.0))
+            mask = self.mask.unsqueeze(-1).expand(-1, -1, values.shape[-1])
+            _check("codes are (batch, length, width)", values, mask, 3)
+            object.__setattr__(self, name, values.masked_fill(~mask, 0.0))
+
+
+def _check(what: str, values: Tensor, mask: Tensor, ndim: int) -> None:
+    if values.shape != mask.shape or values.ndim != ndim:
+        shapes = f"{tuple(values.shape)} and {tuple(mask.shape)}"
+        raise ValueError(f"{what} with an equal mask, got {shapes}")
 
 
 Evidence: TypeAlias = Interaction | WordWeights | Codes
@@ -107,6 +92,3 @@ class LazyMapping(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return len(self._made)
-
-
-LazyEvidence: TypeAlias = LazyMapping[Evidence]

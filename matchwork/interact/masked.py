@@ -13,15 +13,10 @@ def masked_softmax(values: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
 
 
 def attend(vectors: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
-    """Return means of the vectors, weighted by the softmax of the scores.
+    """Return means of the vectors, weighted by the softmax of the scores, (batch, m, dim).
 
-    Args:
-        vectors: Shape (batch, n, dim), 0 at padding.
-        scores: Shape (batch, m, n).
-        mask: Real vectors; shape (batch, m or 1, n).
-
-    Returns:
-        Shape (batch, m, dim).
+    Vectors have shape (batch, n, dim) and are 0 at padding, scores (batch, m, n), the mask of
+    real vectors (batch, m or 1, n).
     """
     return _softmax(scores, mask, dim=-1).to(vectors.dtype) @ vectors
 

@@ -11,23 +11,14 @@ _LEAST = -1.0  # smallest cosine
 
 
 class MaxSim(NamedTuple):
-    """The result of `max_sim`; `table`, `positions` and `alignment` are computed when read.
+    """The result of `max_sim`; `table`, `positions` and `alignment` are computed when read."""
 
-    Attributes:
-        scores: Sums of `values`, shape (batch,).
-        values: Largest cosine of each query token, shape (batch, query).
-        nearest: Position of that document token, shape (batch, query); any number at padding.
-        cosines: Shape (batch, query, document), padding included.
-        query_mask: Shape (batch, query).
-        document_mask: Shape (batch, document).
-    """
-
-    scores: Tensor
-    values: Tensor
-    nearest: Tensor
-    cosines: Tensor
-    query_mask: Tensor
-    document_mask: Tensor
+    scores: Tensor  # sums of `values`, (batch,)
+    values: Tensor  # largest cosine of each query token, (batch, query)
+    nearest: Tensor  # position of that document token, (batch, query); any number at padding
+    cosines: Tensor  # (batch, query, document), padding included
+    query_mask: Tensor  # (batch, query)
+    document_mask: Tensor  # (batch, document)
 
     @property
     def mask(self) -> Tensor:
@@ -58,13 +49,8 @@ def max_sim(query: Tensor, document: Tensor, query_mask: Tensor, document_mask: 
     """Return, for every pair, the sum of each query token's largest cosine with the document.
 
     Padding is left out of the maximum; setting it to 0 would beat negative cosines. A document
-    without tokens gives every query token -1, the smallest cosine.
-
-    Args:
-        query: Vectors, shape (batch, query, dim).
-        document: Vectors, shape (batch, document, dim).
-        query_mask: Shape (batch, query).
-        document_mask: Shape (batch, document).
+    without tokens gives every query token -1, the smallest cosine. Vectors have shape
+    (batch, tokens, dim), masks (batch, tokens).
     """
     cosines = cosine_table(query, document)
     padding_loses = cosines.masked_fill(~document_mask.unsqueeze(-2), 2 * _LEAST)

@@ -27,25 +27,20 @@ def unit_rows(vectors: Tensor) -> Tensor:
 
 
 def cosine_table(left: Tensor, right: Tensor) -> Tensor:
-    """Return the cosines of all rows, shape (..., m, n); a zero vector has cosine 0.
+    """Return the cosines of rows (..., m, dim) and (..., n, dim), shape (..., m, n).
 
-    Args:
-        left: Shape (..., m, dim).
-        right: Shape (..., n, dim).
+    A zero vector has cosine 0.
     """
     table: Tensor = _CosineTable.apply(left, right)  # type: ignore[no-untyped-call]
     return table
 
 
 class Cosines(NamedTuple):
-    """A table of cosines, shape (..., m, n), and the norms of both sides, kept for gradients.
+    """A table of cosines, and the norms of both sides, kept for gradients."""
 
-    The norms have shapes (..., m, 1) and (..., 1, n).
-    """
-
-    table: Tensor
-    left_lengths: Tensor
-    right_lengths: Tensor
+    table: Tensor  # (..., m, n)
+    left_lengths: Tensor  # (..., m, 1)
+    right_lengths: Tensor  # (..., 1, n)
 
     @classmethod
     def of(cls, left: Tensor, right: Tensor) -> Self:
@@ -94,18 +89,19 @@ class _CosineTable(torch.autograd.Function):
 
 def _accumulate(rows: Tensor, factors: Tensor, weights: Tensor, others: Tensor) -> Tensor:
     """Return `factors * rows + weights @ others`, accumulated in place."""
-    total = (rows * factors).to(weights.dtype)
-    if total.ndim == 3:
-        total = total.baddbmm_(weights, others.to(weights.dtype))
-    else:
-        total = total + weights @ others.to(weights.dtype)
+    total, others = (rows * factors).to(weights.dtype), others.to(weights.dtype)
+    total = total.baddbmm_(weights, others) if total.ndim == 3 else total + weights @ others
     return total.to(rows.dtype)
+
+
+def pair_mask(query: Encoded, document: Encoded) -> Tensor:
+    """Return True where both words are real, shape (batch, query, document)."""
+    return query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
 
 
 def cosine(query: Encoded, document: Encoded) -> Interaction:
     """Return the cosine of every query word with every document word; 0 at padding."""
-    mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
-    return Interaction(cosine_table(query.vectors, document.vectors), mask)
+    return Interaction(cosine_table(query.vectors, document.vectors), pair_mask(query, document))
 
 
 def same_words(query: Encoded, document: Encoded) -> Tensor:
@@ -116,4 +112,4 @@ def same_words(query: Encoded, document: Encoded) -> Tensor:
             "WordEmbedding, but this one gives no word ids; use that, or compare vectors instead"
         )
     same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
-    return same & query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+    return same & pair_mask(query, document)

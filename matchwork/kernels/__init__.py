@@ -3,6 +3,8 @@
 `disabled()` or the environment variable `MATCHWORK_KERNELS=off` runs the plain versions instead.
 """
 
-from matchwork.kernels.switch import KERNELS, Kernel, disabled, enabled, kernel
-
-__all__ = ["KERNELS", "Kernel", "disabled", "enabled", "kernel"]
+from matchwork.kernels.switch import KERNELS as KERNELS
+from matchwork.kernels.switch import Kernel as Kernel
+from matchwork.kernels.switch import disabled as disabled
+from matchwork.kernels.switch import enabled as enabled
+from matchwork.kernels.switch import kernel as kernel

@@ -16,22 +16,9 @@ _HAS_ONEDNN = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointw
 _ROW_MULTIPLE, _MIN_ROWS = 32, 4
 
 
-def _plain(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    return functional.linear(values, weight, bias)
-
-
-@kernel("linear", plain=_plain)
+@kernel("linear", plain=lambda values, weight, bias=None: functional.linear(values, weight, bias))
 def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Apply a linear layer, like `torch.nn.functional.linear`.
-
-    Args:
-        values: Tensor, shape (..., inputs).
-        weight: Tensor, shape (outputs, inputs).
-        bias: Tensor, shape (outputs,).
-
-    Returns:
-        Tensor, shape (..., outputs).
-    """
+    """Apply a linear layer, like `torch.nn.functional.linear`."""
     rows = values.numel() // max(1, values.shape[-1])
     if rows < _MIN_ROWS or not _runs_on_onednn(values, weight):
         return functional.linear(values, weight, bias)

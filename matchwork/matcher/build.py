@@ -7,7 +7,7 @@ import torch
 
 from matchwork.encode import Encoder, WordEmbedding, WordVectors, load_transformer
 from matchwork.errors import ConfigError
-from matchwork.matcher.parts import MatcherParts
+from matchwork.matcher.folder import MatcherParts
 from matchwork.models import MODELS
 from matchwork.text import Tokenizer, WordTokenizer
 

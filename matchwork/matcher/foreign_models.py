@@ -13,7 +13,7 @@ from matchwork.encode.model_folder import model_folder, optional_settings, trans
 from matchwork.encode.pretrained import library_tokenizer, read_network, wrap_network
 from matchwork.errors import DataError
 from matchwork.matcher import foreign_settings
-from matchwork.matcher.parts import MatcherParts
+from matchwork.matcher.folder import MatcherParts
 from matchwork.models import (
     BiEncoder,
     BiEncoderConfig,

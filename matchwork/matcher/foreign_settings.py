@@ -30,7 +30,8 @@ _OWNER = "sentence_transformers."  # its modules by their paths
 # Arguments that it passes to the transformers library when it opens a network or a tokenizer.
 _PASSED_ON = (
     "processing_kwargs",
-    *(f"{of}_{kind}" for of in ("model", "tokenizer", "config") for kind in ("args", "kwargs")),
+    *("model_args", "model_kwargs", "tokenizer_args", "tokenizer_kwargs"),
+    *("config_args", "config_kwargs"),
     "processor_kwargs",
 )
 _NO_EFFECT = ("add_pooling_layer", "attn_implementation", "trust_remote_code")

@@ -7,11 +7,12 @@ import torch
 
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError, DataError
+from matchwork.inputs import as_documents, require_pairs
 from matchwork.matcher.inference import Inference
 from matchwork.matcher.token_pairs import PairReader
 from matchwork.models import bi_encoded
 from matchwork.rank.calibration import AnyCalibration
-from matchwork.rank.ranking import as_documents, require_pairs, rerank
+from matchwork.rank.ranking import Reranker
 from matchwork.text import batches_by_length
 from matchwork.text.batch import Ids
 from matchwork.types import Document, Ranked, Scores, TextPair
@@ -19,7 +20,7 @@ from matchwork.types import Document, Ranked, Scores, TextPair
 MAX_BYTES = 4 << 30
 
 
-class DocumentIndex:
+class DocumentIndex(Reranker):
     """Encoded documents in memory, on the device of the model; each distinct text once.
 
     It belongs to the weights that the model had when the index was made: make a new one after
@@ -98,16 +99,6 @@ class DocumentIndex:
         by_text = np.empty_like(scores)
         by_text[np.concatenate([batch for batch, _ in self._parts])] = scores
         return np.asarray(by_text[self._rows], dtype=np.float64)
-
-    def rerank(
-        self,
-        query: str,
-        documents: Sequence[str | Document],
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Ranked]:
-        """Return some of the indexed documents from best to worst."""
-        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
     def search(
         self, query: str, top_k: int | None = None, threshold: float | None = None

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Event, Lock
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from matchwork.encode import Encoded, TransformerEncoder
-from matchwork.matcher.dropout_off import dropout_off
 from matchwork.matcher.encode_once import (
     batches_by_document,
     cached_encoder,
@@ -31,6 +33,34 @@ BUSY_GIB = 16  # beyond which nothing gets faster, and others may need the rest
 
 BatchOutput = tuple[Ids, MatchOutput]
 """Indices of a batch's pairs, and the model's output for them."""
+
+
+class _Use(NamedTuple):
+    num_users: int
+    was_training: bool
+
+
+_lock = Lock()
+_uses: WeakKeyDictionary[Model, _Use] = WeakKeyDictionary()
+
+
+@contextmanager
+def dropout_off(model: Model) -> Iterator[None]:
+    """Switch dropout off for the first user of the model, and back on after the last."""
+    with _lock:
+        use = _uses.get(model) or _Use(0, model.training)
+        if not use.num_users:
+            model.eval()
+        _uses[model] = use._replace(num_users=use.num_users + 1)
+    try:
+        yield
+    finally:
+        with _lock:
+            use = _uses.pop(model)
+            if use.num_users > 1:
+                _uses[model] = use._replace(num_users=use.num_users - 1)
+            else:
+                model.train(use.was_training)
 
 
 @dataclass(frozen=True)
@@ -125,6 +155,7 @@ def collect(
     num_pairs: int,
     advance: Advance | None = None,
     read: Callable[[MatchOutput], Tensor] = lambda output: output.scores,
+    cancelled: Event | None = None,
 ) -> Scores:
     """Put batch outputs into the order of the pairs.
 
@@ -133,6 +164,7 @@ def collect(
         num_pairs: Number of pairs; those without an output get NaN.
         advance: Called with the number of pairs of each batch.
         read: Takes a tensor, shape (batch, ...), from an output; the default takes the scores.
+        cancelled: When set, no further batch is computed.
 
     Returns:
         Values, shape (pairs, ...). They leave the device once, at the end.
@@ -140,6 +172,8 @@ def collect(
     indices: list[Ids] = []
     parts: list[Tensor] = []
     for batch, output in outputs:
+        if cancelled and cancelled.is_set():
+            break
         indices.append(batch)
         parts.append(read(output).double())
         if advance:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from threading import Event
 
@@ -11,29 +11,29 @@ import torch
 
 from matchwork.encode import WordVectors
 from matchwork.errors import ConfigError
+from matchwork.inputs import report_truncation
 from matchwork.matcher import folder
 from matchwork.matcher.build import build_parts
+from matchwork.matcher.folder import MatcherParts
 from matchwork.matcher.index import MAX_BYTES, DocumentIndex
 from matchwork.matcher.inference import BatchOutput, Inference, collect
-from matchwork.matcher.parts import MatcherParts
 from matchwork.matcher.precision import Precision, change_precision, require_cpu
 from matchwork.matcher.sources import read_source
 from matchwork.matcher.token_pairs import PairReader, TokenPairs
-from matchwork.matcher.truncation import report_truncation
 from matchwork.models import MatchOutput
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import Calibration
-from matchwork.rank.ranking import rerank
+from matchwork.rank.ranking import Reranker
 from matchwork.rank.runs import PairScorer
 from matchwork.text import Token
 from matchwork.text.batch import Ids
-from matchwork.types import Advance, Document, Ranked, Scores, TextPair
+from matchwork.types import Advance, Document, Scores, TextPair
 
 WINDOW = 20_000  # pairs in memory at once when scoring a stream
 
 
 @dataclass(eq=False)
-class Matcher(MatcherParts):
+class Matcher(MatcherParts, Reranker):
     """A tokenizer and a model that score pairs of texts; see `MatcherParts` for its arguments.
 
     Several threads may score with one matcher.
@@ -201,9 +201,7 @@ class Matcher(MatcherParts):
         _report_cut_pairs(distinct)
         with self.inference.scoring():  # once for all threads
             outputs = self.inference.scores(distinct)
-            if cancelled:
-                outputs = takewhile(lambda _: not cancelled.is_set(), outputs)
-            scores = collect(outputs, len(distinct), advance)
+            scores = collect(outputs, len(distinct), advance, cancelled=cancelled)
         if advance and len(distinct) < len(pairs):
             advance(len(pairs) - len(distinct))
         return scores[index]
@@ -218,16 +216,6 @@ class Matcher(MatcherParts):
             return self.score_tokens(pairs(query_indices, document_indices), advance)
 
         return score
-
-    def rerank(
-        self,
-        query: str,
-        documents: Sequence[str | Document],
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Ranked]:
-        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
-        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
     def index(
         self, documents: Sequence[str | Document], max_bytes: int = MAX_BYTES

@@ -12,6 +12,7 @@ from matchwork.encode.model_folder import PACKAGED, model_folder
 from matchwork.errors import ConfigError, DataError, FolderError
 from matchwork.files import read_json
 from matchwork.matcher import folder as matcher_folder
+from matchwork.matcher.folder import MatcherParts
 from matchwork.matcher.foreign_models import (
     COSINE,
     MAXSIM,
@@ -21,7 +22,6 @@ from matchwork.matcher.foreign_models import (
     read_cross_encoder,
     read_maxsim,
 )
-from matchwork.matcher.parts import MatcherParts
 from matchwork.rank.bm25 import BM25
 
 _CONFIG = "config.json"
@@ -38,7 +38,9 @@ def read_source(name: str | Path) -> MatcherParts | BM25:
     if str(name) in ("", MAXSIM, COSINE):
         raise ConfigError("name a folder or a model, such as 'minilm-maxsim'")
     text = str(name)
-    if not isdir(name) and text.endswith((MAXSIM, COSINE)):
+    if isdir(name):
+        return _read_folder(Path(name), text)
+    if text.endswith((MAXSIM, COSINE)):
         base = text.removesuffix(MAXSIM).removesuffix(COSINE)
         _require_source(base, bare_names=True)
         return read_cosine(base, text) if text.endswith(COSINE) else read_maxsim(base, text)

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 
 from matchwork.encode.concatenation import longest_first
-from matchwork.matcher.truncation import Truncation, report_truncation
-from matchwork.rank.ranking import require_pairs
+from matchwork.inputs import Truncation, report_truncation, require_pairs
 from matchwork.text import PairBatch, Token, Tokenizer
 from matchwork.text.batch import DeviceTokens, Ids, TokenTable
 from matchwork.types import Side, TextPair

@@ -1,65 +1,34 @@
 """Models: interactions to scores, a file or folder per paper; importing this registers them."""
 
-from matchwork.models.addax.model import ADDAX, AddaxConfig
-from matchwork.models.bag import BagMatcher, BagMatcherConfig
-from matchwork.models.base import (
-    MODELS,
-    FitsFeatureMeans,
-    MatchModel,
-    MatchOutput,
-    Model,
-    ModelConfig,
-    ModelEntry,
-    PairModel,
-    bi_encoded,
-    register,
-)
-from matchwork.models.bi_encoder import BiEncoder, BiEncoderConfig
-from matchwork.models.colbert import ColBERT, ColBERTConfig
-from matchwork.models.cross_encoder import CrossEncoder, CrossEncoderConfig
-from matchwork.models.hcan.config import HCANConfig
-from matchwork.models.hcan.model import HCAN
-from matchwork.models.iam.model import IAM, IAMConfig
-from matchwork.models.iasm.model import IASM, IASMConfig
-from matchwork.models.knrm import KNRM, KNRMConfig
-from matchwork.models.match_srnn.model import MatchSRNN, MatchSRNNConfig
-from matchwork.models.stage import Stage, StageBatch, StageConfig, Staged, StagedConfig, Texts
-
-__all__ = [
-    "ADDAX",
-    "HCAN",
-    "IAM",
-    "IASM",
-    "KNRM",
-    "MODELS",
-    "AddaxConfig",
-    "BagMatcher",
-    "BagMatcherConfig",
-    "BiEncoder",
-    "BiEncoderConfig",
-    "ColBERT",
-    "ColBERTConfig",
-    "CrossEncoder",
-    "CrossEncoderConfig",
-    "FitsFeatureMeans",
-    "HCANConfig",
-    "IAMConfig",
-    "IASMConfig",
-    "KNRMConfig",
-    "MatchModel",
-    "MatchOutput",
-    "MatchSRNN",
-    "MatchSRNNConfig",
-    "Model",
-    "ModelConfig",
-    "ModelEntry",
-    "PairModel",
-    "Stage",
-    "StageBatch",
-    "StageConfig",
-    "Staged",
-    "StagedConfig",
-    "Texts",
-    "bi_encoded",
-    "register",
-]
+from matchwork.models.addax.model import ADDAX as ADDAX
+from matchwork.models.addax.model import AddaxConfig as AddaxConfig
+from matchwork.models.bag import BagMatcher as BagMatcher
+from matchwork.models.bag import BagMatcherConfig as BagMatcherConfig
+from matchwork.models.base import MODELS as MODELS
+from matchwork.models.base import MatchModel as MatchModel
+from matchwork.models.base import MatchOutput as MatchOutput
+from matchwork.models.base import Model as Model
+from matchwork.models.base import ModelConfig as ModelConfig
+from matchwork.models.base import PairModel as PairModel
+from matchwork.models.base import bi_encoded as bi_encoded
+from matchwork.models.base import register as register
+from matchwork.models.bi_encoder import BiEncoder as BiEncoder
+from matchwork.models.bi_encoder import BiEncoderConfig as BiEncoderConfig
+from matchwork.models.colbert import ColBERT as ColBERT
+from matchwork.models.colbert import ColBERTConfig as ColBERTConfig
+from matchwork.models.cross_encoder import CrossEncoder as CrossEncoder
+from matchwork.models.cross_encoder import CrossEncoderConfig as CrossEncoderConfig
+from matchwork.models.hcan.config import HCANConfig as HCANConfig
+from matchwork.models.hcan.model import HCAN as HCAN
+from matchwork.models.iam.model import IAM as IAM
+from matchwork.models.iam.model import IAMConfig as IAMConfig
+from matchwork.models.iasm.model import IASM as IASM
+from matchwork.models.iasm.model import IASMConfig as IASMConfig
+from matchwork.models.knrm import KNRM as KNRM
+from matchwork.models.knrm import KNRMConfig as KNRMConfig
+from matchwork.models.match_srnn.model import MatchSRNN as MatchSRNN
+from matchwork.models.match_srnn.model import MatchSRNNConfig as MatchSRNNConfig
+from matchwork.models.stage import Stage as Stage
+from matchwork.models.stage import StageBatch as StageBatch
+from matchwork.models.stage import StageConfig as StageConfig
+from matchwork.models.stage import Texts as Texts

@@ -14,22 +14,16 @@ from torch import Tensor, nn
 
 from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.interact import Interaction, row_lengths, unit_rows
+from matchwork.interact import Interaction, pair_mask, row_lengths, unit_rows
+from matchwork.interact.similarity import EPSILON
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
-
-EPSILON = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
 class BagMatcherConfig(ModelConfig):
-    """Settings of `BagMatcher`.
+    """Settings of `BagMatcher`."""
 
-    Attributes:
-        scale: Initial factor of the cosine, which training changes; large values sharpen a
-            softmax over candidates.
-    """
-
-    scale: float = 20.0
+    scale: float = 20.0  # initial factor of the cosine, which training changes
 
     def __post_init__(self) -> None:
         require_positive(self, "scale")
@@ -54,8 +48,8 @@ class BagMatcher(MatchModel):
         lengths = row_lengths(query.vectors.sum(dim=1)) * row_lengths(document.vectors.sum(dim=1))
         shares = query.vectors @ document.vectors.transpose(1, 2)
         shares = self.log_scale.exp() * shares / lengths.clamp_min(EPSILON)[:, None, None]
-        mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
-        return MatchOutput(scores, {"contribution": Interaction(shares, mask)})
+        contribution = Interaction(shares, pair_mask(query, document))
+        return MatchOutput(scores, {"contribution": contribution})
 
     def match_all(self, query: Encoded, document: Encoded) -> Tensor:
         """Score all pairs with one matrix product."""

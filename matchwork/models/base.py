@@ -3,20 +3,24 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, TypeGuard, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from matchwork.config import build
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
 from matchwork.interact import Evidence
+from matchwork.models.stage import Stage, StageConfig
 from matchwork.registry import Registry
 from matchwork.text import PairBatch, Sequences, TokenTable
 from matchwork.types import Side
 
-FINE_TUNING = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
+FINE_TUNING: dict[str, Any] = {"optimizer": "adamw", "schedule": "linear", "warmup": 0.1}
 """Training defaults of models that fine-tune a transformer."""
+IN_BATCH = {**FINE_TUNING, "loss": "softmax", "negatives": "in-batch", "learning_rate": 2e-5}
+"""Training defaults of transformers that learn from in-batch negatives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +29,13 @@ class ModelConfig:
 
     @property
     def max_query_length(self) -> int | None:
-        """Maximum number of query tokens the model can read; None: no limit."""
-        return None
+        """Maximum number of query tokens: the setting `query_length` of models that have one."""
+        return getattr(self, "query_length", None)
 
     @property
     def max_document_length(self) -> int | None:
-        """Maximum number of document tokens the model can read; None: no limit."""
-        return None
+        """Maximum number of document tokens, likewise `document_length`."""
+        return getattr(self, "document_length", None)
 
     @property
     def num_classes(self) -> int:
@@ -40,11 +44,13 @@ class ModelConfig:
 
     @property
     def aux(self) -> Literal["both", "positive"] | None:
-        """Pairs whose `MatchOutput.penalty` is added to the loss: all pairs or positive ones only.
-
-        None: the model computes no penalty.
-        """
+        """Pairs whose `MatchOutput.penalty` is added to the loss; None: there is no penalty."""
         return None
+
+    @property
+    def stage_configs(self) -> Mapping[str, type[StageConfig]]:
+        """Settings class of each stage by its name, in the order of training."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +59,10 @@ class MatchOutput:
 
     Attributes:
         scores: Shape (batch,); higher is better.
-        evidence: Tables and word weights behind the scores, by name; computed on first access
-            where that takes work.
+        evidence: Tables and word weights behind the scores, by name.
         logits: Shape (batch, classes); None for models without a classifier.
-        parts: For models with several parts, the scores (batch,) of each part alone, with the
-            features of all others held at their mean; "neither" holds all of them.
+        parts: Scores (batch,) of each part of the model alone, the features of all others at
+            their mean; "neither": all at their mean.
         penalty: Shape (batch,); an auxiliary loss that training adds (see `ModelConfig.aux`).
     """
 
@@ -68,20 +73,8 @@ class MatchOutput:
     penalty: Tensor | None = None
 
 
-@runtime_checkable
-class PartlyFrozen(Protocol):
-    """A module with state that training never changes, such as a table of fixed vectors."""
-
-    def frozen_names(self) -> set[str]:
-        """Names of the state's frozen entries."""
-        ...
-
-
 class FittedTables(nn.Module):
-    """Base of modules whose buffers are fitted to data, not trained.
-
-    The buffers are empty until they are fitted or loaded; loading resizes them.
-    """
+    """Base of modules whose buffers are fitted to data, and empty before; loading resizes them."""
 
     def frozen_names(self) -> set[str]:
         """All buffers."""
@@ -96,28 +89,25 @@ class FittedTables(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *arguments)
 
 
-@runtime_checkable
-class FitsFeatureMeans(Protocol):
-    """A model that needs the mean of its features over training pairs, to show parts alone."""
-
-    def fit_feature_means(self, pairs: Iterable[PairBatch]) -> None:
-        """Average features over these pairs; called once, after training."""
-        ...
+def look_up(values: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the position of each value in a sorted, not empty table, and whether it is there."""
+    slots = torch.searchsorted(table, values).clamp_max(len(table) - 1)
+    return slots, table[slots] == values
 
 
 class Model(nn.Module, ABC):
     """Common base: a batch of tokenised pairs in, `MatchOutput` out.
 
-    Subclass `MatchModel` or `PairModel`, never another model. A model is one file with a config,
-    a class and a `register` line; it may live in any package.
+    Subclass `MatchModel` or `PairModel`, never another model. A model is a config, a class and a
+    `register` line, in any package.
 
     Attributes:
         Config: Dataclass of the model's settings.
         training_defaults: Training settings of the paper that differ from `TrainConfig`.
         evidence_titles: Titles of the entries of `MatchOutput.evidence`. A `{}` in a name stands
             for a number, which fills the `{}` of the title, or its `{layer}` ("the third layer").
-        matches_tokens: False for models that use the vector of [CLS] by itself, so that it cannot
-            be one of the matched tokens (`vectors.special_tokens = "token"`).
+        matches_tokens: False for models that need the vector of [CLS] by itself, so that
+            `vectors.special_tokens = "token"` is refused.
     """
 
     Config: ClassVar[type[ModelConfig]]
@@ -149,7 +139,7 @@ class Model(nn.Module, ABC):
         return {
             f"{path}.{name}"
             for path, module in self.named_modules()
-            if module is not self and isinstance(module, PartlyFrozen)
+            if module is not self and isinstance(module, Encoder | FittedTables)
             for name in module.frozen_names()
         }
 
@@ -159,21 +149,26 @@ class Model(nn.Module, ABC):
         What is counted must be saved with the weights. Most models count nothing.
         """
 
+    def stages(self) -> Sequence[Stage]:
+        """Return the parts trained before the whole model, as in `ModelConfig.stage_configs`."""
+        return ()
+
+    def after_stages(self) -> None:
+        """Prepare the training of the whole model; called once all stages are trained."""
+
+    def fit_feature_means(self, pairs: Iterable[PairBatch]) -> None:
+        """Average features over training pairs, to show parts alone; called after training."""
+
 
 class PairModel(Model):
     """A model that reads both texts as one sequence; subclasses implement `forward`.
 
-    Documents cannot be encoded before their query is known: there are no in-batch negatives and
-    no document index.
+    Documents cannot be encoded in advance: no in-batch negatives, no document index.
     """
 
 
 class MatchModel(Model):
-    """A model that matches two encoded texts; subclasses implement `match`.
-
-    With an encoder that reads one text at a time, documents can be encoded in advance (see
-    `bi_encoded`). With one that reads both texts as one (`encoder.cross_encode`) they cannot.
-    """
+    """A model that matches two encoded texts; subclasses implement `match`."""
 
     @abstractmethod
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
@@ -218,11 +213,7 @@ def bi_encoded(model: Model) -> TypeGuard[MatchModel]:
 
 
 def trim_padding(text: Encoded, length: int, side: Side) -> Encoded:
-    """Cut padding past `length`, the most tokens that the model was made for.
-
-    Raises:
-        ConfigError: A text has more tokens than that.
-    """
+    """Cut padding past `length`, the most tokens that the model was made for."""
     if text.mask.shape[1] <= length:
         return text
     if bool(text.mask[:, length:].any()):
@@ -241,12 +232,7 @@ class ModelEntry:
     preset: Mapping[str, Any]
 
     def config(self, values: Mapping[str, Any], where: str = "model") -> ModelConfig:
-        """Build settings from a plain table on top of the preset.
-
-        Args:
-            values: Settings by name.
-            where: Names the table in error messages.
-        """
+        """Build settings from a plain table on top of the preset; `where` names it in errors."""
         return build(self.model.Config, {**self.preset, **values}, where)
 
 

@@ -14,24 +14,17 @@ from torch import Tensor, nn
 from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths, unit_rows
-from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
-
-EPSILON = 1e-8
+from matchwork.interact.similarity import EPSILON
+from matchwork.models.base import IN_BATCH, MatchModel, MatchOutput, ModelConfig, register
 
 
 @dataclass(frozen=True, kw_only=True)
 class BiEncoderConfig(ModelConfig):
-    """Settings of `BiEncoder`.
+    """Settings of `BiEncoder`."""
 
-    Attributes:
-        pooling: The text's vector: the mean of its token vectors, or that of [CLS].
-        similarity: How two text vectors are compared.
-        scale: Initial factor of the score, which training changes.
-    """
-
-    pooling: Literal["mean", "cls"] = "mean"
-    similarity: Literal["cosine", "dot"] = "cosine"
-    scale: float = 20.0
+    pooling: Literal["mean", "cls"] = "mean"  # of all tokens, or [CLS]
+    similarity: Literal["cosine", "dot"] = "cosine"  # how two text vectors are compared
+    scale: float = 20.0  # initial factor of the score, which training changes
 
     def __post_init__(self) -> None:
         require_positive(self, "scale")
@@ -44,12 +37,7 @@ class BiEncoder(MatchModel):
     Config: ClassVar[type[ModelConfig]] = BiEncoderConfig
     config: BiEncoderConfig
     matches_tokens: ClassVar[bool] = False
-    training_defaults: ClassVar[dict[str, Any]] = {
-        **FINE_TUNING,
-        "loss": "softmax",
-        "negatives": "in-batch",
-        "learning_rate": 2e-5,
-    }
+    training_defaults: ClassVar[dict[str, Any]] = IN_BATCH
 
     def __init__(self, config: BiEncoderConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)

@@ -14,22 +14,17 @@ from torch import nn
 
 from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
-from matchwork.interact import Interaction, LazyEvidence, LazyMapping, WordWeights, max_sim
-from matchwork.models.base import FINE_TUNING, MatchModel, MatchOutput, ModelConfig, register
+from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights, max_sim
+from matchwork.models.base import IN_BATCH, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColBERTConfig(ModelConfig):
-    """Settings of `ColBERT`.
+    """Settings of `ColBERT`."""
 
-    Attributes:
-        dim: Width that token vectors are projected to (the paper: 128); None: no projection.
-        scale: Initial factor of the score, which training changes.
-    """
-
-    dim: int | None = None
-    scale: float = 1.0
+    dim: int | None = None  # width of projected tokens (the paper: 128)
+    scale: float = 1.0  # initial factor of the score, which training changes
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "dim")
@@ -42,12 +37,7 @@ class ColBERT(MatchModel):
 
     Config: ClassVar[type[ModelConfig]] = ColBERTConfig
     config: ColBERTConfig
-    training_defaults: ClassVar[dict[str, Any]] = {
-        **FINE_TUNING,
-        "loss": "softmax",
-        "negatives": "in-batch",
-        "learning_rate": 2e-5,
-    }
+    training_defaults: ClassVar[dict[str, Any]] = IN_BATCH
 
     def __init__(self, config: ColBERTConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
@@ -63,7 +53,7 @@ class ColBERT(MatchModel):
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """Compute MaxSim; the evidence is all cosines and the largest one of every query token."""
         best = max_sim(query.vectors, document.vectors, query.mask, document.mask)
-        evidence: LazyEvidence = LazyMapping(
+        evidence = LazyMapping[Evidence](
             lambda: {
                 "similarity": Interaction(best.table, best.mask),
                 "alignment": Interaction(best.alignment(), best.mask),

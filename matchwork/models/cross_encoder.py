@@ -23,15 +23,10 @@ _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU}
 
 @dataclass(frozen=True, kw_only=True)
 class CrossEncoderConfig(ModelConfig):
-    """Settings of the relevance head: a dense layer on the vector of [CLS].
+    """Settings of the relevance head: a dense layer on the vector of [CLS]."""
 
-    Attributes:
-        activation: Activation of the dense layer.
-        dropout: Dropout before the output.
-    """
-
-    activation: Literal["tanh", "relu", "gelu"] = "tanh"
-    dropout: float = 0.1
+    activation: Literal["tanh", "relu", "gelu"] = "tanh"  # activation of the dense layer
+    dropout: float = 0.1  # dropout before the output
 
     def __post_init__(self) -> None:
         require_dropout(self, "dropout")
@@ -66,11 +61,7 @@ class CrossEncoder(PairModel):
         self.output = ScoreLayer(encoder.dim, 1)
 
     def forward(self, batch: PairBatch) -> MatchOutput:
-        """Read both texts at once.
-
-        The evidence is the cosine of their token vectors, which is not what the score is computed
-        from: the head reads [CLS] alone.
-        """
+        """Read both texts at once; the evidence, cosines of tokens, is not what the head reads."""
         joined = self.encoder.encode_pair(batch.query, batch.document)
         evidence = LazyMapping(lambda: {"similarity": cosine(joined.query, joined.document)})
         return MatchOutput(self._head(joined.first), evidence)
@@ -80,6 +71,6 @@ class CrossEncoder(PairModel):
         return self._head(self.encoder.encode_pair_first(batch.query, batch.document))
 
     def _head(self, first: Tensor) -> Tensor:
-        hidden = self.dropout(self.activation(self.dense(first)))
-        scores: Tensor = self.output(hidden).squeeze(-1)
+        hidden = self.activation(self.dense(first))
+        scores: Tensor = self.output(self.dropout(hidden)).squeeze(-1)
         return scores

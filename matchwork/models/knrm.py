@@ -19,29 +19,21 @@ from torch import Tensor, nn
 from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.interact import Evidence, WordWeights, cosine, row_lengths
+from matchwork.interact.similarity import EPSILON
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 
-EPSILON = 1e-8
 FAR = 1e4  # a similarity where every kernel is 0
 CUT = 80.0  # exponents stop at -80: denormal numbers are a hundred times slower
 
 
 @dataclass(frozen=True, kw_only=True)
 class KNRMConfig(ModelConfig):
-    """Settings of `KNRM`.
+    """Settings of `KNRM`."""
 
-    Attributes:
-        num_kernels: One kernel at similarity 1 (exact matches), the others evenly spread over
-            [-1, 1].
-        sigma: Width of the soft kernels.
-        exact_sigma: Width of the kernel of exact matches.
-        gate: Weights of query words: all equal, or the norms of their vectors.
-    """
-
-    num_kernels: int = 11
-    sigma: float = 0.1
-    exact_sigma: float = 1e-3
-    gate: Literal["none", "length"] = "none"
+    num_kernels: int = 11  # one for exact matches, others spread over [-1, 1]
+    sigma: float = 0.1  # width of the soft kernels
+    exact_sigma: float = 1e-3  # width of the kernel of exact matches
+    gate: Literal["none", "length"] = "none"  # query words: equal, or by norm
 
     def __post_init__(self) -> None:
         require_at_least(self, 2, "num_kernels")
@@ -67,11 +59,9 @@ class KNRM(MatchModel):
     def __init__(self, config: KNRMConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         soft = config.num_kernels - 1
-        step = 2 / soft
-        centres = [1.0, *(1 - step * (kernel + 0.5) for kernel in range(soft))]
-        widths = [config.exact_sigma, *([config.sigma] * soft)]
+        centres = [1.0, *(1 - 2 / soft * (kernel + 0.5) for kernel in range(soft))]
         self.register_buffer("centres", torch.tensor(centres))
-        self.register_buffer("widths", torch.tensor(widths))
+        self.register_buffer("widths", torch.tensor([config.exact_sigma, *[config.sigma] * soft]))
         self.score = nn.Linear(config.num_kernels, 1)
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:

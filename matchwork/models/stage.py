@@ -1,9 +1,9 @@
 """Stages: parts of a model that are trained before the whole model."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -15,27 +15,16 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, kw_only=True)
 class StageConfig:
-    """Base of a stage's settings, `[stage.NAME]` of a recipe; a stage may add its own.
+    """Base of a stage's settings, `[stage.NAME]` of a recipe; a stage may add its own."""
 
-    Attributes:
-        optimizer: Name of the optimizer.
-        learning_rate: Initial learning rate.
-        weight_decay: Weight decay of the optimizer.
-        clip_norm: Largest norm of a gradient; None: no clipping.
-        batch_size: Size of a batch; the stage says what it counts.
-        max_epochs: Number of epochs after which the stage ends.
-        patience: Epochs without a lower loss on dev after which it ends; None: never early.
-        halve_every: Epochs after which the learning rate is halved, repeatedly; None: never.
-    """
-
-    optimizer: str = "adam"
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
-    clip_norm: float | None = None
-    batch_size: int = 32
-    max_epochs: int = 10
-    patience: int | None = None
-    halve_every: int | None = None
+    optimizer: str = "adam"  # name of the optimizer
+    learning_rate: float = 1e-3  # initial learning rate
+    weight_decay: float = 0.0  # weight decay of the optimizer
+    clip_norm: float | None = None  # largest norm of a gradient; None: no clipping
+    batch_size: int = 32  # size of a batch; the stage says what it counts
+    max_epochs: int = 10  # number of epochs after which the stage ends
+    patience: int | None = None  # epochs without a lower dev loss; None: never ends early
+    halve_every: int | None = None  # halve the learning rate after every so many epochs
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "batch_size", "max_epochs", "patience", "halve_every")
@@ -49,12 +38,10 @@ class Texts(Protocol):
     @property
     def queries(self) -> TokenTable:
         """Distinct queries."""
-        ...
 
     @property
     def documents(self) -> TokenTable:
         """Distinct documents."""
-        ...
 
 
 class StageBatch(Protocol):
@@ -62,20 +49,18 @@ class StageBatch(Protocol):
 
     def to(self, device: torch.device) -> "StageBatch":
         """Return the batch on `device`."""
-        ...
 
 
 class Stage(ABC):
     """A part of a model that is trained before the whole: its batches, loss and dev measure.
 
-    The trainer seeds torch before `prepare`, every step, `measure` and `finish`, and moves modules
-    and batches to the device of training; `prepare`, `measure` and `finish` themselves move what
-    they read of `texts`.
+    The trainer seeds torch before every method with an effect, and moves modules and batches to
+    the device of training; `prepare`, `measure` and `finish` move what they read of `texts`.
 
     Attributes:
         name: Name in recipes and logs.
-        module: Holds exactly the parameters that the stage trains. Later stages may use them
-            frozen; the whole model trains them again if they require gradients there.
+        module: Holds exactly the parameters that the stage trains; the whole model trains them
+            again if they require gradients there.
         config: Settings of the stage.
         sides: The texts that it reads.
         after: Names of earlier stages whose result it uses; None: all of them.
@@ -89,9 +74,9 @@ class Stage(ABC):
 
     @property
     def reads(self) -> Mapping[str, Any]:
-        """Further JSON values that the result depends on.
+        """Further JSON values that must be equal for a finished stage to be reused.
 
-        A finished stage is reused only if these, `config` and the printed `module` are equal.
+        `config` and the printed `module` must be equal, too.
         """
         return {}
 
@@ -114,33 +99,7 @@ class Stage(ABC):
 
     @abstractmethod
     def measure(self, texts: Texts) -> dict[str, float]:
-        """Return measures on dev, computed without gradients.
-
-        "loss" (lower is better) selects the epoch and stops the stage; others are only logged.
-        """
+        """Return measures on dev, without gradients; the lowest "loss" selects the epoch."""
 
     def finish(self, texts: Texts) -> None:  # noqa: B027
         """Fill buffers of `module`; called once, with the weights of the best epoch."""
-
-
-@runtime_checkable
-class Staged(Protocol):
-    """A model of which some parts are trained before the whole."""
-
-    def stages(self) -> Sequence[Stage]:
-        """The stages in the order of training, as in `StagedConfig.stage_configs`."""
-        ...
-
-    def after_stages(self) -> None:
-        """Prepare the training of the whole model; called once all stages are trained."""
-        ...
-
-
-@runtime_checkable
-class StagedConfig(Protocol):
-    """The settings of a `Staged` model."""
-
-    @property
-    def stage_configs(self) -> Mapping[str, type[StageConfig]]:
-        """Settings class of each stage by its name, in the order of training."""
-        ...

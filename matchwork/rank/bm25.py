@@ -9,7 +9,7 @@ never saw adds nothing.
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -26,12 +26,13 @@ from scipy import sparse
 from matchwork.config import build, to_table
 from matchwork.errors import ConfigError, DataError, FolderError, UnknownNameError
 from matchwork.files import atomic_folder, atomic_write, read_json, write_json
+from matchwork.inputs import require_pairs
 from matchwork.ordering import order
 from matchwork.packages import without_package
-from matchwork.rank.ranking import require_pairs, rerank
+from matchwork.rank.ranking import Reranker
 from matchwork.rank.runs import Indices, PairScorer
 from matchwork.registry import did_you_mean
-from matchwork.types import Advance, Document, Ranked, Run, Scores, TextPair
+from matchwork.types import Advance, Run, Scores, TextPair
 
 _WORD = re.compile(r"[^\W_]+")
 _WINDOW = 50_000
@@ -92,7 +93,7 @@ class _GrowingVocabulary(dict[str, int]):
         return list(map(self.__getitem__, words))
 
 
-class BM25:
+class BM25(Reranker):
     """A BM25 index, made by `BM25.fit(texts)` or opened by `matchwork.load(folder)`.
 
     Attributes:
@@ -104,6 +105,7 @@ class BM25:
     """
 
     name = "BM25"
+    never_negative = True
 
     def __init__(
         self,
@@ -156,18 +158,24 @@ class BM25:
 
     def score(self, pairs: Iterable[TextPair]) -> Scores:
         """Score pairs of a query and a document text, indexed or not; shape (pairs,)."""
-        stream, parts = iter(pairs), [np.zeros(0)]
-        while window := list(islice(stream, _WINDOW)):
-            parts.append(self._score_window(window))
-        return np.concatenate(parts)
+        return np.concatenate([np.zeros(0), *self.score_stream(pairs)])
 
-    def _score_window(self, pairs: Sequence[TextPair]) -> Scores:
+    def score_stream(
+        self, pairs: Iterable[TextPair], window: int = _WINDOW, advance: Advance | None = None
+    ) -> Iterator[Scores]:
+        """Yield the scores of any number of pairs in constant memory, `window` pairs at a time."""
+        stream = iter(pairs)
+        while chunk := list(islice(stream, window)):
+            yield self._score_window(chunk, advance)
+
+    def _score_window(self, pairs: Sequence[TextPair], advance: Advance | None) -> Scores:
         require_pairs(pairs)
         queries = {text: row for row, text in enumerate(dict.fromkeys(q for q, _ in pairs))}
         documents = {text: row for row, text in enumerate(dict.fromkeys(d for _, d in pairs))}
         query_indices = np.array([queries[query] for query, _ in pairs])
         document_indices = np.array([documents[document] for _, document in pairs])
-        return self.prepare(list(queries), list(documents))(query_indices, document_indices)
+        score = self.prepare(list(queries), list(documents), advance)
+        return score(query_indices, document_indices)
 
     def prepare(
         self, queries: Sequence[str], documents: Sequence[str], advance: Advance | None = None
@@ -190,16 +198,6 @@ class BM25:
             return np.concatenate(parts)
 
         return score
-
-    def rerank(
-        self,
-        query: str,
-        documents: Sequence[str | Document],
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Ranked]:
-        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
-        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
     def search(self, queries: Sequence[str], top_k: int = 100) -> list[dict[str, float]]:
         """Return ids and scores of the best indexed documents for each query, best first.

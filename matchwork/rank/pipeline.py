@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_pairs
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.fusion import check_weight, fuse
-from matchwork.rank.ranking import ranking, require_pairs, rerank
+from matchwork.rank.ranking import Reranker, ranking
 from matchwork.rank.runs import Pools, best_indices, id_hashes, rank_all
 from matchwork.types import Document, Progress, Ranked, Run, Scorer, Scores, TextPair
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class Pipeline(Reranker):
     """BM25 followed by a reranker of its best documents.
 
     Documents below `depth` stay beneath the others in first-stage order.
@@ -58,16 +59,6 @@ class Pipeline:
         candidates = {query: tuple(pool) for query, pool in pools.items()}
         run = self._rerank_first(queries, documents, candidates)
         return np.array([run[query][document] for query, document in pairs], dtype=np.float64)
-
-    def rerank(
-        self,
-        query: str,
-        documents: Sequence[str | Document],
-        top_k: int | None = None,
-        threshold: float | None = None,
-    ) -> list[Ranked]:
-        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
-        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
     def search(self, query: str, top_k: int | None = None) -> list[Ranked]:
         """Return the documents that the index finds for a query, reranked, best first.

@@ -1,12 +1,34 @@
 """Reranking: documents and their scores, ordered from best to worst."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from matchwork.errors import ConfigError, DataError
+from matchwork.errors import ConfigError
+from matchwork.inputs import as_documents
 from matchwork.ordering import order
 from matchwork.types import Document, Ranked, Scorer, Scores
+
+
+class Reranker:
+    """Base of our scorers: adds `rerank` to a class with a `name` and a `score` method.
+
+    Attributes:
+        never_negative: Whether 0 is the lowest score, as in BM25; `relevance` depends on it.
+    """
+
+    never_negative: ClassVar[bool] = False
+
+    def rerank(
+        self: Scorer,
+        query: str,
+        documents: Sequence[str | Document],
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Ranked]:
+        """Return the given documents from best to worst; see `matchwork.rank.rerank`."""
+        return rerank(self, query, documents, top_k=top_k, threshold=threshold)
 
 
 def rerank(
@@ -55,9 +77,8 @@ def ranking(
 
     Args:
         documents: Texts or `Document`s; equal scores keep this order.
-        scores: One score per document; higher is better.
-        probabilities: One probability per document, if there are any. They must not fall where
-            scores rise.
+        scores: Shape (documents,); higher is better.
+        probabilities: Shape (documents,); they must not fall where scores rise.
         top_k: Return at most this many documents.
         threshold: Return only documents with at least this probability.
     """
@@ -80,35 +101,24 @@ def ranking(
     ]
 
 
+def relevance(scorer: Scorer, scores: Scores) -> Scores:
+    """Map scores of any range to [0, 1], keeping their order, for clients that expect that.
+
+    A calibrated scorer gives probabilities. Without calibration the result only orders:
+    `s / (1 + s)` for scores that are never negative, and `(1 + s / (1 + |s|)) / 2` for others.
+    Unlike a logistic function, both keep large scores apart.
+    """
+    calibration = getattr(scorer, "calibration", None)
+    if calibration is not None:
+        probabilities: Scores = calibration.probability(scores)
+        return probabilities
+    bounded: Scores = scores / (1 + np.abs(scores))
+    return bounded if getattr(scorer, "never_negative", False) else (1 + bounded) / 2
+
+
 def check_limits(top_k: int | None = None, threshold: float | None = None) -> None:
     """Raise a `ConfigError` for a limit that is out of range."""
     if top_k is not None and top_k < 1:
         raise ConfigError(f"top_k must be at least 1, got {top_k}")
     if threshold is not None and not 0 <= threshold <= 1:
         raise ConfigError(f"threshold must lie between 0 and 1, got {threshold}")
-
-
-def as_documents(documents: Iterable[str | Document]) -> list[Document]:
-    """Return `Document`s; a plain text gets its position as its id."""
-    if isinstance(documents, str) or not isinstance(documents, Iterable):
-        raise DataError(f"documents must be a list of texts, got {documents!r}")
-    return [_as_document(index, document) for index, document in enumerate(documents)]
-
-
-def _as_document(index: int, document: str | Document) -> Document:
-    if isinstance(document, Document):
-        return document
-    if not isinstance(document, str):
-        raise DataError(f"documents[{index}] is not a text: {document!r}; leave it out")
-    return Document(str(index), document)
-
-
-def require_pairs(pairs: Iterable[object]) -> None:
-    """Raise a `DataError` unless every item is a pair of texts."""
-    for index, pair in enumerate(pairs):
-        if (
-            not isinstance(pair, tuple | list | np.ndarray)
-            or len(pair) != 2
-            or not all(isinstance(text, str) for text in pair)
-        ):
-            raise DataError(f"pairs[{index}] is not two texts: {pair!r}")

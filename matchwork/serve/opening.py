@@ -15,7 +15,7 @@ LOGGER = logging.getLogger("matchwork.serve")
 
 
 class Source(NamedTuple):
-    """A model to open: the name for clients, and what `matchwork.load` opens, or "bm25"."""
+    """A model to open: the name for clients, and what `matchwork.load` opens."""
 
     name: str
     model: str
@@ -44,11 +44,8 @@ def open_source(source: Source, device: str = "auto", precision: "Precision" = "
         ConfigError: The model cannot score on this device with this precision.
     """
     from matchwork.matcher import Matcher, load
-    from matchwork.rank.candidate_bm25 import CandidateBM25, is_bm25
     from matchwork.serve.served import Served
 
-    if is_bm25(source.model):
-        return Served(source.name, CandidateBM25())
     scorer = load(source.model, device=None if device == "auto" else device)
     if isinstance(scorer, Matcher) and precision == "int8" and not scorer.is_transformer:
         LOGGER.warning("model %r keeps its 32 bits: int8 is for transformers", source.name)

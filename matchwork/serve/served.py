@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from matchwork.errors import DataError
 from matchwork.explain import Explanation, explain
+from matchwork.inputs import Truncation
 from matchwork.matcher import Matcher
-from matchwork.matcher.truncation import Truncation
 from matchwork.rank.candidate_bm25 import CandidateBM25
 from matchwork.serve.batching import Requests
 from matchwork.serve.failures import Failure, Kind

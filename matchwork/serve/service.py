@@ -8,8 +8,7 @@ from typing import NamedTuple
 from matchwork.errors import ConfigError
 from matchwork.explain import Explanation
 from matchwork.rank import BM25
-from matchwork.rank.ranking import ranking
-from matchwork.rank.relevance import relevance
+from matchwork.rank.ranking import ranking, relevance
 from matchwork.registry import did_you_mean
 from matchwork.serve.batching import Batcher, Requests
 from matchwork.serve.failures import Failure, Kind

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -12,25 +13,23 @@ Ids = npt.NDArray[np.int64]
 _POOL = 64  # batches sorted by length together: large to save padding, small enough to mix
 
 
+def check_mask(ids: Tensor | None, mask: Tensor) -> None:
+    """Raise an error unless `mask` is bool and of the shape of `ids`."""
+    if ids is not None and ids.shape != mask.shape:
+        raise ValueError(f"ids have shape {tuple(ids.shape)}, their mask {tuple(mask.shape)}")
+    if mask.dtype != torch.bool:
+        raise TypeError(f"a mask is bool (True = real token), got {mask.dtype}")
+
+
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """Padded token ids and their mask.
-
-    Args:
-        ids: Int tensor, shape (batch, length).
-        mask: Bool tensor, shape (batch, length): True = real token.
-    """
+    """Padded token ids and their mask (bool, True = real token), both of shape (batch, length)."""
 
     ids: Tensor
     mask: Tensor
 
     def __post_init__(self) -> None:
-        if self.ids.shape != self.mask.shape:
-            raise ValueError(
-                f"ids have shape {tuple(self.ids.shape)}, their mask {tuple(self.mask.shape)}"
-            )
-        if self.mask.dtype != torch.bool:
-            raise TypeError(f"a mask is bool (True = real token), got {self.mask.dtype}")
+        check_mask(self.ids, self.mask)
 
     @classmethod
     def pad(cls, rows: Sequence[Sequence[int] | Ids]) -> "Sequences":
@@ -53,13 +52,7 @@ class Sequences:
 
     def to(self, device: torch.device | str) -> "Sequences":
         """Return a copy on another device."""
-        return Sequences(
-            self.ids.to(device, non_blocking=True), self.mask.to(device, non_blocking=True)
-        )
-
-    def pin_memory(self) -> "Sequences":
-        """Return a copy in pinned memory, for asynchronous transfer to a GPU."""
-        return Sequences(self.ids.pin_memory(), self.mask.pin_memory())
+        return Sequences(*(part.to(device, non_blocking=True) for part in (self.ids, self.mask)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +127,12 @@ class TokenTable:
         return self.flat[self.starts[row] : self.starts[row + 1]]
 
     def gather(self, rows: Ids, lengths: Ids | None = None) -> Sequences:
-        """Return a padded batch of the chosen rows.
+        """Return a padded batch of the chosen rows, with `lengths` tokens of each (or all)."""
+        return self._on_host.gather(rows, lengths)
 
-        Args:
-            rows: Indices of the texts, shape (batch,).
-            lengths: Number of tokens to take of each, shape (batch,); default: all.
-        """
-        lengths = self.lengths[rows] if lengths is None else lengths
-        width = max(1, int(lengths.max(initial=0)))
-        columns = np.arange(width)
-        mask = columns < lengths[:, None]
-        positions = self.starts[rows][:, None] + columns
-        if len(self.flat):
-            ids = np.where(mask, self.flat[np.minimum(positions, len(self.flat) - 1)], 0)
-        else:
-            ids = np.zeros(mask.shape, dtype=np.int64)
-        return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
+    @cached_property
+    def _on_host(self) -> "DeviceTokens":
+        return DeviceTokens(self, "cpu")
 
     def to(self, device: torch.device | str) -> "TokenTable | DeviceTokens":
         """Return a table whose batches are gathered on the given device."""
@@ -157,42 +140,32 @@ class TokenTable:
 
 
 class DeviceTokens:
-    """A token table on an accelerator: only row indices are transferred per batch."""
+    """The tensors of a token table on a device: only row indices are transferred per batch."""
 
     def __init__(self, table: TokenTable, device: torch.device | str) -> None:
         self.lengths = table.lengths  # on the host: no synchronisation to get a width
         self.num_cut = table.num_cut
-        self._padding = len(table.flat)  # index of a 0 behind all tokens
-        self._flat = torch.from_numpy(np.append(table.flat, 0)).to(device)
-        self._starts = torch.from_numpy(table.starts).to(device)
-        self._lengths = torch.from_numpy(table.lengths).to(device)
+        parts = (table.flat if len(table.flat) else np.zeros(1, np.int64), table.starts)
+        self._flat, self._starts = (torch.from_numpy(part).to(device) for part in parts)
 
     def gather(self, rows: Ids, lengths: Ids | None = None) -> Sequences:
         """Return a padded batch of the chosen rows, see `TokenTable.gather`."""
-        width = max(1, int((self.lengths[rows] if lengths is None else lengths).max(initial=0)))
-        chosen = torch.from_numpy(rows).to(self._flat.device, non_blocking=True)
-        columns = torch.arange(width, device=self._flat.device)
-        ends = self._lengths[chosen] if lengths is None else torch.from_numpy(lengths).to(chosen)
+        lengths = self.lengths[rows] if lengths is None else lengths
+        device = self._flat.device
+        chosen, ends = (torch.from_numpy(x).to(device, non_blocking=True) for x in (rows, lengths))
+        columns = torch.arange(max(1, int(lengths.max(initial=0))), device=device)
         mask = columns < ends.unsqueeze(1)
         positions = self._starts[chosen].unsqueeze(1) + columns
-        return Sequences(self._flat[positions.masked_fill(~mask, self._padding)], mask)
+        return Sequences(self._flat[positions.masked_fill_(~mask, 0)].masked_fill_(~mask, 0), mask)
 
 
 def batches_by_length(
     query_lengths: Ids, document_lengths: Ids, max_tokens: int, max_pairs: int
 ) -> list[Ids]:
-    """Group pairs of similar length into batches, so that there is little padding.
+    """Return the indices of pairs of similar length as batches, so that there is little padding.
 
-    The longest pairs come first, so that a lack of memory shows at once.
-
-    Args:
-        query_lengths: Shape (pairs,).
-        document_lengths: Shape (pairs,).
-        max_tokens: Most tokens in a batch, padding included; a longer pair is a batch of its own.
-        max_pairs: Most pairs in a batch.
-
-    Returns:
-        Indices of the pairs of each batch.
+    The longest pairs come first, so that a lack of memory shows at once. `max_tokens` counts
+    padding; a longer pair is a batch of its own.
     """
     longest_first = np.lexsort((-query_lengths, -document_lengths))
     queries, documents = query_lengths[longest_first], document_lengths[longest_first]
@@ -209,13 +182,7 @@ def batches_by_length(
 
 
 def shuffled_buckets(lengths: Ids, batch_size: int, rng: np.random.Generator) -> list[Ids]:
-    """Make random batches of texts of similar length: shuffle, sort within pools, split, shuffle.
-
-    Args:
-        lengths: Shape (texts,).
-        batch_size: Texts in a batch; the last ones may be smaller.
-        rng: The source of randomness.
-    """
+    """Make random batches of texts of similar length: shuffle, sort pools, split, shuffle."""
     order = rng.permutation(len(lengths))
     pool = batch_size * _POOL
     batches: list[Ids] = []
@@ -224,3 +191,16 @@ def shuffled_buckets(lengths: Ids, batch_size: int, rng: np.random.Generator) ->
         part = part[np.argsort(lengths[part], kind="stable")]
         batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
     return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def inverse_document_frequency(table: TokenTable, vocab_size: int) -> npt.NDArray[np.float64]:
+    """Return `log((1 + N) / (1 + df)) + 1` for every known word of N texts, shape (vocab_size,).
+
+    1 for a word in every text, largest for unseen words; ids from `vocab_size` on are ignored.
+    """
+    text_of = np.repeat(np.arange(len(table)), table.lengths)
+    known = table.flat < vocab_size
+    words = np.unique(text_of[known] * vocab_size + table.flat[known]) % vocab_size
+    frequency = np.bincount(words, minlength=vocab_size)
+    weights: npt.NDArray[np.float64] = np.log((1 + len(table)) / (1 + frequency)) + 1
+    return weights

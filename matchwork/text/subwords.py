@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import tokenizers
 
-from matchwork.config import build, to_table
+from matchwork.config import build, require_choice, to_table
 from matchwork.errors import ConfigError, DataError
 from matchwork.text.batch import Ids, TokenTable
 from matchwork.text.raw import chunks, readable, spans_of
@@ -20,15 +20,16 @@ from matchwork.text.tokenizer import TOKENIZERS, Token
 
 Flags = npt.NDArray[np.bool_]
 Unit = Literal["subword", "word"]
+SpecialIds = tuple[int, ...]
 SpecialTokens = Literal["around", "before", "token"]
 
 
 class PairSpecialIds(NamedTuple):
     """The special ids around two texts read as one, and the token type of the second text."""
 
-    before: tuple[int, ...]
-    between: tuple[int, ...]
-    after: tuple[int, ...]
+    before: SpecialIds
+    between: SpecialIds
+    after: SpecialIds
     second_type: int
 
 
@@ -40,8 +41,7 @@ class SubwordTokenizerConfig:
         unit: Whether a token is a "subword" or a "word", which may have several subwords.
         max_positions: Most subword tokens of a text, special ones included; None: no limit.
         special_tokens: Where special tokens stand: "around" a text ([CLS] and [SEP]) or only
-            "before" it, in both cases invisible to the model; or the first one is a "token" of
-            the text like others, and there are no more.
+            "before" it, invisible to the model; or only the first, as a "token" of the text.
     """
 
     unit: Unit = "subword"
@@ -49,10 +49,7 @@ class SubwordTokenizerConfig:
     special_tokens: SpecialTokens = "around"
 
     def __post_init__(self) -> None:
-        for name, known in (("unit", get_args(Unit)), ("special_tokens", get_args(SpecialTokens))):
-            if getattr(self, name) not in known:
-                choices = ", ".join(f'"{choice}"' for choice in known)
-                raise ConfigError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
+        require_choice(self, "unit", "special_tokens")
 
 
 @TOKENIZERS.register("subword")
@@ -60,9 +57,8 @@ class SubwordTokenizer:
     """Subword tokens as ids, by a tokenizer of the tokenizers library.
 
     If the unit is the word, a subword that continues a word has its id plus `vocab_size`, so
-    that the encoder sees from the ids which vectors to average. Length limits then count words;
-    what they cut off is counted in subwords. [CLS] and the like are not among the tokens unless
-    the config says so: the encoder puts `special_ids` around every text.
+    that the encoder sees which vectors to average. Length limits then count words; what they cut
+    off is counted in subwords. The encoder puts `special_ids` around every text.
 
     Args:
         backend: The tokenizer of the tokenizers library; it is copied.
@@ -82,9 +78,14 @@ class SubwordTokenizer:
         self._backend.no_truncation()
         self._backend.no_padding()
         self._backend.encode_special_tokens = True  # "[SEP]" written in a text is just text
-        self._vocab_size = max(self._backend.get_vocab(with_added_tokens=True).values()) + 1
+        self.vocab_size = max(self._backend.get_vocab(with_added_tokens=True).values()) + 1
         self.special_ids, self._first = self._find_special_ids()
-        self._max_tokens = self._max_text_tokens()
+        limit, special = self.config.max_positions, sum(map(len, self.special_ids))
+        if limit is not None and limit <= special:
+            raise ConfigError(
+                f"max_positions must be more than the {special} special tokens, got {limit}"
+            )
+        self._max_tokens = None if limit is None else limit - special
 
     @classmethod
     def read(
@@ -101,11 +102,6 @@ class SubwordTokenizer:
         """Return a copy with another `max_positions`."""
         return SubwordTokenizer(self._backend, replace(self.config, max_positions=max_positions))
 
-    @property
-    def vocab_size(self) -> int:
-        """Number of subwords; ids from here on continue a word."""
-        return self._vocab_size
-
     def encode(self, texts: Sequence[str], max_length: int | None = None) -> TokenTable:
         """Tokenize texts into ids, at most `max_length` tokens each."""
         rows: list[Ids] = []
@@ -115,7 +111,7 @@ class SubwordTokenizer:
                 ids = np.array([*self._first, *encoding.ids], dtype=np.int64)
                 continues = self._continues(encoding)
                 length = self._truncated_length(continues, max_length)
-                rows.append((ids + self._vocab_size * continues)[:length])
+                rows.append((ids + self.vocab_size * continues)[:length])
                 num_cut.append(max(0, len(ids) - length))
         table = TokenTable.from_rows(rows)
         return TokenTable(table.flat, table.starts, np.array(num_cut, dtype=np.int64))
@@ -133,11 +129,8 @@ class SubwordTokenizer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that is needed to build an equal tokenizer."""
-        return {
-            "kind": self.kind,
-            "config": to_table(self.config),
-            "backend": json.loads(self._backend.to_str()),
-        }
+        backend = json.loads(self._backend.to_str())
+        return {"kind": self.kind, "config": to_table(self.config), "backend": backend}
 
     @classmethod
     def from_dict(cls, table: dict[str, Any]) -> "SubwordTokenizer":
@@ -148,9 +141,7 @@ class SubwordTokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         return SubwordTokenizer.from_dict, (self.to_dict(),)  # compiled objects do not pickle
 
-    def _find_special_ids(
-        self,
-    ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]:
+    def _find_special_ids(self) -> tuple[tuple[SpecialIds, SpecialIds], SpecialIds]:
         """Return the special ids before and after a text, and those that are its tokens."""
         encoding = self._backend.encode("a")
         special = encoding.special_tokens_mask
@@ -176,26 +167,15 @@ class SubwordTokenizer:
         encoding = self._backend.encode("a", "a")
         ids, side = encoding.ids, encoding.sequence_ids
         first, second = ([i for i, s in enumerate(side) if s == wanted] for wanted in (0, 1))
-        if (
-            not first
-            or not second
-            or (len(first) + len(second) == len(ids) and self.special_ids[1])
-        ):
-            return PairSpecialIds(self.special_ids[0], self.special_ids[1], self.special_ids[1], 1)
+        before, after = self.special_ids
+        if not (first and second) or (len(first) + len(second) == len(ids) and after):
+            return PairSpecialIds(before, after, after, 1)
         return PairSpecialIds(
             tuple(ids[: first[0]]),
             tuple(ids[first[-1] + 1 : second[0]]),
             tuple(ids[second[-1] + 1 :]),
             encoding.type_ids[second[0]],
         )
-
-    def _max_text_tokens(self) -> int | None:
-        limit, special = self.config.max_positions, sum(map(len, self.special_ids))
-        if limit is not None and limit <= special:
-            raise ConfigError(
-                f"max_positions must be more than the {special} special tokens, got {limit}"
-            )
-        return None if limit is None else limit - special
 
     def _continues(self, encoding: tokenizers.Encoding) -> Flags:
         """Return which tokens belong to the same word as the token before."""
@@ -210,8 +190,7 @@ class SubwordTokenizer:
         """Return the number of subwords within the limits."""
         length = len(continues)
         if max_length is not None:
-            starts = np.flatnonzero(~continues)
-            length = int(starts[max_length]) if max_length < len(starts) else length
+            length = int(np.append(np.flatnonzero(~continues), length)[: max_length + 1][-1])
         return length if self._max_tokens is None else min(length, self._max_tokens)
 
 

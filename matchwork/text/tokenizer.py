@@ -12,7 +12,7 @@ import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 
-from matchwork.config import build, to_table
+from matchwork.config import build, require_choice, to_table
 from matchwork.errors import ConfigError
 from matchwork.registry import Registry
 from matchwork.text.batch import Ids, TokenTable
@@ -29,10 +29,7 @@ class Token(NamedTuple):
 
 
 class Tokenizer(Protocol):
-    """Turns texts into ids; every token has its position in the text.
-
-    A class registered in `TOKENIZERS` under its `kind` also opens with a saved matcher.
-    """
+    """Turns texts into ids; registered in `TOKENIZERS`, so that saved matchers open."""
 
     kind: ClassVar[str]
 
@@ -81,8 +78,7 @@ class WordTokenizerConfig:
     bigrams: bool = False
 
     def __post_init__(self) -> None:
-        if self.punctuation not in ("drop", "keep"):
-            raise ConfigError(f'punctuation must be "drop" or "keep", got {self.punctuation!r}')
+        require_choice(self, "punctuation")
 
 
 @TOKENIZERS.register("word")
@@ -133,34 +129,26 @@ class WordTokenizer:
         """
         config = config or WordTokenizerConfig()
         stem = _stemmer(config.stem)
-        bare = _splitter(config, {word: i for i, word in enumerate(SPECIAL_WORDS)})
+        surfaces = {word: index for index, word in enumerate(SPECIAL_WORDS)}
+        bare = _splitter(config, surfaces)
         counts: Counter[str] = Counter()
         pairs: Counter[tuple[str, str]] = Counter()
-        surface_stems: dict[str, str] = {}
+        stems: dict[str, str] = {}
         for words in _split_all(bare, texts):
             if stem:
-                for word in words:
-                    if word not in surface_stems:
-                        surface_stems[word] = stem(word)
-                words = [surface_stems[word] for word in words]
+                stems |= {word: stem(word) for word in words if word not in stems}
+                words = [stems[word] for word in words]
             counts.update(words)
             if config.bigrams:
                 pairs.update(pairwise(words))
-        chosen = [word for word, count in _frequent_first(counts) if count >= min_count]
-        chosen = chosen[:max_words]
+        chosen = _frequent(counts, min_count)[:max_words]
         if config.bigrams:
             known = set(chosen)
-            chosen += [
-                f"{a} {b}"
-                for (a, b), count in _frequent_first(pairs)
-                if count >= min_bigram_count and a in known and b in known
-            ]
+            frequent = _frequent(pairs, min_bigram_count)
+            chosen += [f"{a} {b}" for a, b in frequent if a in known and b in known]
         vocabulary = Vocabulary.merge(chosen, vector_words)
-        surfaces = None
-        if stem:
-            surfaces = {word: index for index, word in enumerate(SPECIAL_WORDS)}
-            surfaces |= {s: vocabulary.ids[t] for s, t in surface_stems.items() if t in vocabulary}
-        return cls(vocabulary, config, surfaces)
+        surfaces |= {s: vocabulary.ids[t] for s, t in stems.items() if t in vocabulary}
+        return cls(vocabulary, config, surfaces if stem else None)
 
     @property
     def vocab_size(self) -> int:
@@ -196,14 +184,9 @@ class WordTokenizer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that is needed to build an equal tokenizer."""
-        table = {
-            "kind": self.kind,
-            "config": to_table(self.config),
-            "vocabulary": self.vocabulary.to_dict(),
-        }
-        if self._stem:
-            table["surfaces"] = self._surfaces
-        return table
+        surfaces = {"surfaces": self._surfaces} if self._stem else {}
+        config, vocabulary = to_table(self.config), self.vocabulary.to_dict()
+        return {"kind": self.kind, "config": config, "vocabulary": vocabulary} | surfaces
 
     @classmethod
     def from_dict(cls, table: dict[str, Any]) -> "WordTokenizer":
@@ -224,9 +207,9 @@ class WordTokenizer:
 
     def _unknown_id(self, surface: str) -> int:
         word = self._splitter.normalizer.normalize_str(surface)
-        if not self._stem:
-            return len(self.vocabulary) + word_hash(word)
-        return self.vocabulary.id(self._stem(word))
+        if self._stem:
+            return self.vocabulary.id(self._stem(word))
+        return len(self.vocabulary) + word_hash(word)
 
     @cached_property
     def _bigrams(self) -> tuple[Ids, Ids]:
@@ -254,8 +237,9 @@ class WordTokenizer:
         return positions, bigram_ids[slots[positions]]
 
 
-def _frequent_first(counts: Counter[Any]) -> list[tuple[Any, int]]:
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+def _frequent(counts: Counter[Any], least: int) -> list[Any]:
+    frequent = (item for item in counts.items() if item[1] >= least)
+    return [key for key, _ in sorted(frequent, key=lambda item: (-item[1], item[0]))]
 
 
 def _splitter(config: WordTokenizerConfig, ids: dict[str, int]) -> tokenizers.Tokenizer:
@@ -266,13 +250,9 @@ def _splitter(config: WordTokenizerConfig, ids: dict[str, int]) -> tokenizers.To
         steps.append(normalizers.StripAccents())
     splitter = tokenizers.Tokenizer(WordLevel(ids, unk_token=SPECIAL_WORDS[UNKNOWN]))
     splitter.normalizer = normalizers.Sequence(steps)
-    word = r"[\p{L}\p{M}\p{N}]+"
-    if config.punctuation == "drop":
-        pattern = tokenizers.Regex(word)
-        splitter.pre_tokenizer = pre_tokenizers.Split(pattern, "removed", invert=True)
-    else:
-        pattern = tokenizers.Regex(word + r"|[^\s\p{L}\p{M}\p{N}]")
-        splitter.pre_tokenizer = pre_tokenizers.Split(pattern, "removed", invert=True)
+    mark = r"|[^\s\p{L}\p{M}\p{N}]" if config.punctuation == "keep" else ""
+    pattern = tokenizers.Regex(r"[\p{L}\p{M}\p{N}]+" + mark)
+    splitter.pre_tokenizer = pre_tokenizers.Split(pattern, "removed", invert=True)
     return splitter
 
 
@@ -287,9 +267,7 @@ def _stemmer(language: str | None) -> Any:
     return Stemmer.Stemmer(language).stemWord
 
 
-def _split_all(splitter: tokenizers.Tokenizer, texts: Iterable[str]) -> Iterator[list[str]]:
-    normalize = splitter.normalizer.normalize_str if splitter.normalizer else str
-    split = splitter.pre_tokenizer.pre_tokenize_str if splitter.pre_tokenizer else None
-    assert split is not None
+def _split_all(splitter: Any, texts: Iterable[str]) -> Iterator[list[str]]:
+    normalize, split = splitter.normalizer.normalize_str, splitter.pre_tokenizer.pre_tokenize_str
     for text in texts:
         yield [word for word, _ in split(normalize(readable(text)))]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from matchwork.errors import ConfigError
 
 PAD, UNKNOWN = 0, 1
 SPECIAL_WORDS = ("<pad>", "<unk>")
+_WORDS = slice(len(SPECIAL_WORDS), None)  # all but the special ones
 
 
 @lru_cache(maxsize=1 << 18)
@@ -37,27 +39,24 @@ class Vocabulary:
 
     Args:
         words: The words, each once, without the special ones.
-        in_train: Whether each word occurs in training texts; default: all do.
-        in_vectors: Whether each word has a pre-trained vector; default: none has.
+        in_train: Whether each word, or every word, occurs in training texts.
+        in_vectors: Whether each word, or every word, has a pre-trained vector.
     """
 
     def __init__(
         self,
         words: Sequence[str],
-        in_train: npt.ArrayLike | None = None,
-        in_vectors: npt.ArrayLike | None = None,
+        in_train: npt.ArrayLike = True,
+        in_vectors: npt.ArrayLike = False,
     ) -> None:
         self.words = [*SPECIAL_WORDS, *words]
-        self._ids = {word: index for index, word in enumerate(self.words)}
-        if len(self._ids) != len(self.words):
+        self.ids = {word: index for index, word in enumerate(self.words)}
+        if len(self.ids) != len(self.words):
             raise ConfigError("a vocabulary must list every word once, and no <pad> or <unk>")
-        self.in_train = self._membership(in_train, default=True)
-        self.in_vectors = self._membership(in_vectors, default=False)
-
-    def _membership(self, given: npt.ArrayLike | None, default: bool) -> npt.NDArray[np.bool_]:
-        flags = np.zeros(len(self.words), dtype=np.bool_)
-        flags[len(SPECIAL_WORDS) :] = default if given is None else given
-        return flags
+        self.in_train = np.zeros(len(self.words), dtype=np.bool_)
+        self.in_vectors = np.zeros(len(self.words), dtype=np.bool_)
+        self.in_train[_WORDS] = in_train
+        self.in_vectors[_WORDS] = in_vectors
 
     @classmethod
     def merge(cls, train_words: Iterable[str], vector_words: Iterable[str] = ()) -> "Vocabulary":
@@ -76,49 +75,30 @@ class Vocabulary:
         return len(self.words)
 
     def __contains__(self, word: str) -> bool:
-        return word in self._ids
+        return word in self.ids
 
     def id(self, word: str) -> int:
         """Return the word's id; past the end, and different for each word, if it is unknown."""
-        known = self._ids.get(word)
+        known = self.ids.get(word)
         return len(self.words) + word_hash(word) if known is None else known
-
-    @property
-    def ids(self) -> dict[str, int]:
-        """Ids by known word."""
-        return self._ids
 
     def word_class(self, word: str) -> WordClass:
         """Return whether the word is in training texts, in pre-trained vectors, both or neither."""
-        index = self._ids.get(word)
-        train = index is not None and bool(self.in_train[index])
-        vectors = index is not None and bool(self.in_vectors[index])
-        if train:
-            return WordClass.IV if vectors else WordClass.OOEV
-        return WordClass.OOTV if vectors else WordClass.OOBV
+        index = self.ids.get(word, PAD)  # padding is in neither
+        if self.in_train[index]:
+            return WordClass.IV if self.in_vectors[index] else WordClass.OOEV
+        return WordClass.OOTV if self.in_vectors[index] else WordClass.OOBV
 
     def to_dict(self) -> dict[str, object]:
         """Return the words without the special ones, and flags as strings of 0 and 1."""
-        skip = len(SPECIAL_WORDS)
-        return {
-            "words": self.words[skip:],
-            "in_train": _pack(self.in_train[skip:]),
-            "in_vectors": _pack(self.in_vectors[skip:]),
+        flags = {"in_train": self.in_train, "in_vectors": self.in_vectors}
+        packed = {
+            name: "".join(map(str, own[_WORDS].astype(int).tolist())) for name, own in flags.items()
         }
+        return {"words": self.words[_WORDS], **packed}
 
     @classmethod
-    def from_dict(cls, table: dict[str, object]) -> "Vocabulary":
+    def from_dict(cls, table: dict[str, Any]) -> "Vocabulary":
         """Build a vocabulary from the output of `to_dict`."""
-        words = table["words"]
-        assert isinstance(words, list)
-        return cls(words, _unpack(table["in_train"]), _unpack(table["in_vectors"]))
-
-
-def _pack(flags: npt.NDArray[np.bool_]) -> str:
-    return (flags.astype(np.uint8) + ord("0")).tobytes().decode("ascii")
-
-
-def _unpack(text: object) -> npt.NDArray[np.bool_]:
-    assert isinstance(text, str)
-    flags: npt.NDArray[np.bool_] = np.frombuffer(text.encode("ascii"), dtype=np.uint8) == ord("1")
-    return flags
+        flags = [[flag == "1" for flag in table[name]] for name in ("in_train", "in_vectors")]
+        return cls(table["words"], *flags)

@@ -6,23 +6,13 @@ from matchwork.packages import lazy_names, make_callable
 from matchwork.train.config import TrainConfig
 from matchwork.train.losses import LOSSES, register_loss
 from matchwork.train.optimizers import OPTIMIZERS, SCHEDULES
+from matchwork.train.run import TrainObserver, TrainResult
 from matchwork.train.samplers import SAMPLERS, Sampler
 from matchwork.train.samples import TrainingSet
 
 if TYPE_CHECKING:
-    from matchwork.train.api import TrainingData as TrainingData
-    from matchwork.train.api import train as train
-    from matchwork.train.fitting import fit as fit
-    from matchwork.train.result import TrainObserver as TrainObserver
-    from matchwork.train.result import TrainResult as TrainResult
+    from matchwork.train.api import TrainingData, train
 
-_HOMES = {
-    "TrainObserver": "matchwork.train.result",
-    "TrainResult": "matchwork.train.result",
-    "TrainingData": "matchwork.train.api",
-    "fit": "matchwork.train.fitting",
-    "train": "matchwork.train.api",
-}
 __all__ = [
     "LOSSES",
     "OPTIMIZERS",
@@ -30,9 +20,13 @@ __all__ = [
     "SCHEDULES",
     "Sampler",
     "TrainConfig",
+    "TrainObserver",
+    "TrainResult",
+    "TrainingData",
     "TrainingSet",
     "register_loss",
-    *_HOMES,
+    "train",
 ]
-__getattr__ = lazy_names(__name__, _HOMES)
+# Lightning is loaded when a training begins.
+__getattr__ = lazy_names(__name__, dict.fromkeys(("TrainingData", "train"), "matchwork.train.api"))
 make_callable(__name__)

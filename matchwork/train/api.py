@@ -3,11 +3,11 @@
 import gc
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-
-import torch
 
 from matchwork.config import build
 from matchwork.data.classes import check_classes
@@ -16,11 +16,10 @@ from matchwork.errors import ConfigError
 from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.matcher.matcher import Matcher
 from matchwork.models import Model, StageConfig
-from matchwork.train.config import TrainConfig
+from matchwork.train.config import TrainConfig, stage_configs
 from matchwork.train.fitting import fit
-from matchwork.train.result import TrainObserver, TrainResult
+from matchwork.train.run import TrainingRun, TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
-from matchwork.train.stages.settings import stage_configs
 from matchwork.train.validation import Validator
 
 
@@ -101,43 +100,45 @@ def train(
     if isinstance(data, Dataset):
         with_dev = bool(config.dev_loss_every or configs)
         data = TrainingData.from_dataset(data, matcher, config.dev_measure, with_dev)
+    if resume and folder is None:
+        raise ConfigError("resume needs the folder of the run that is to be continued")
     validator = None if data.dev is None else Validator(data.dev, matcher)
     observer = observer or TrainObserver()
-    result = fit(
-        matcher.model,
-        data.train,
-        config,
-        seed=seed,
-        validate=validator,
-        dev_samples=data.dev_samples,
-        folder=folder,
-        resume=resume,
-        show_progress=show_progress,
-        observer=observer,
-        stages=configs,
-        stage_cache=stage_cache,
-    )
-    return result if validator is None else _calibrated(result, validator, config, observer)
+    with nullcontext(folder) if folder else TemporaryDirectory(prefix="matchwork-") as path:
+        run = TrainingRun(
+            matcher.model,
+            data.train,
+            config,
+            Path(path),
+            seed,
+            validator,
+            data.dev_samples,
+            resume,
+            show_progress,
+            observer,
+            configs,
+            Path(stage_cache) if stage_cache else None,
+        )
+        result = replace(fit(run), folder=Path(folder) if folder else None)
+    return _calibrated(result, run, validator) if validator else result
 
 
-def _calibrated(
-    result: TrainResult, validator: Validator, config: TrainConfig, observer: TrainObserver
-) -> TrainResult:
+def _calibrated(result: TrainResult, run: TrainingRun, validator: Validator) -> TrainResult:
     """Fit the matcher's probabilities on dev, on the device of training."""
     began = time.monotonic()
     # Trainer and optimizer refer to each other and hold several times the weights.
     gc.collect()
-    observer.calibrate()
+    run.observer.calibrate()
     matcher = validator.matcher
     home = matcher.device
-    if torch.cuda.is_available() and config.accelerator != "cpu":
+    if run.config.uses_gpu:
         matcher.to("cuda")
     try:
-        run = validator.calibrate(result)
+        dev_run = validator.calibrate(last_is_best=result.best_epoch == len(result.history))
     finally:
         matcher.to(home)
     seconds = result.seconds + time.monotonic() - began
-    return replace(result, calibration=matcher.calibration, dev_run=run, seconds=seconds)
+    return replace(result, calibration=matcher.calibration, dev_run=dev_run, seconds=seconds)
 
 
 def train_config(model: Model, settings: Mapping[str, Any]) -> TrainConfig:

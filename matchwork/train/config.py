@@ -1,13 +1,18 @@
-"""The settings of a training run."""
+"""The settings of a training run and of its stages; reading them loads no training code."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import Parameter, signature
 from typing import Any, Literal
 
+import torch
+
+from matchwork.config import build, require_at_least, require_dropout, require_positive
 from matchwork.errors import ConfigError
 from matchwork.evaluate import canonical
+from matchwork.models import ModelConfig, StageConfig
+from matchwork.registry import did_you_mean
 from matchwork.train.losses import LOSSES, Loss
 from matchwork.train.optimizers import OPTIMIZERS, SCHEDULES
 from matchwork.train.samplers import SAMPLERS, Sampler
@@ -74,10 +79,19 @@ class TrainConfig:
     def __post_init__(self) -> None:
         # Measures of an epoch are looked up by their canonical name: MRR is RR.
         object.__setattr__(self, "dev_measure", canonical(self.dev_measure))
-        self._check_ranges()
+        require_at_least(self, 1, "num_negatives", "batch_size", "max_epochs", "devices")
+        require_at_least(self, 1, "hard_depth", "halve_every", "patience")
+        require_at_least(self, 0, "margin", "weight_decay", "dev_loss_every", "checkpoint_seconds")
+        require_positive(self, "clip_norm", "temperature", "learning_rate", "encoder_learning_rate")
+        require_dropout(self, "warmup")
         self._check_names()
         if self.in_batch and self.batch_size < 2:
             raise ConfigError("in-batch negatives need a batch_size of at least 2, got 1")
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether training runs on a GPU."""
+        return self.accelerator != "cpu" and torch.cuda.is_available()
 
     @property
     def in_batch(self) -> bool:
@@ -129,23 +143,6 @@ class TrainConfig:
                 "vectors.cross_encode = false"
             )
 
-    def _check_ranges(self) -> None:
-        at_least_1 = ("num_negatives", "batch_size", "max_epochs", "devices", "hard_depth")
-        for name in (*at_least_1, "halve_every"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.patience is not None and self.patience < 1:
-            raise ConfigError(f"patience must be at least 1 epoch, got {self.patience}")
-        for name in ("margin", "weight_decay", "dev_loss_every", "checkpoint_seconds"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
-        for name in ("clip_norm", "temperature", "learning_rate", "encoder_learning_rate"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ConfigError(f"{name} must be positive, got {value}")
-        if not 0 <= self.warmup < 1:
-            raise ConfigError(f"warmup must be at least 0 and below 1, got {self.warmup}")
-
     def _check_names(self) -> None:
         """Look up every name, and refuse options that the named entries do not take.
 
@@ -162,17 +159,42 @@ class TrainConfig:
             )
         losses = {name: LOSSES[name].function for name in LOSSES}
         schedules = {name: SCHEDULES[name] for name in SCHEDULES}
-        self._check_option("temperature", "loss", losses)
-        self._check_option("warmup", "schedule", schedules)
-        self._check_option("halve_every", "schedule", schedules)
+        for name, key, entries in (
+            ("temperature", "loss", losses),
+            ("warmup", "schedule", schedules),
+            ("halve_every", "schedule", schedules),
+        ):
+            takers = [entry for entry in entries if name in keyword_only(entries[entry])]
+            value, chosen = getattr(self, name), getattr(self, key)
+            if value != getattr(TrainConfig, name) and chosen not in takers:
+                raise ConfigError(
+                    f"{name} = {value} needs {key} = {_either(takers)}; "
+                    f'with {key} = "{chosen}" leave it out'
+                )
 
-    def _check_option(self, name: str, key: str, entries: dict[str, Callable[..., Any]]) -> None:
-        value, chosen = getattr(self, name), getattr(self, key)
-        if value != getattr(TrainConfig, name) and name not in keyword_only(entries[chosen]):
-            takers = _either(entry for entry in entries if name in keyword_only(entries[entry]))
-            raise ConfigError(
-                f'{name} = {value} needs {key} = {takers}; with {key} = "{chosen}" leave it out'
-            )
+
+def stage_configs(
+    model: ModelConfig, tables: Mapping[str, StageConfig | Mapping[str, Any]], where: str
+) -> dict[str, StageConfig]:
+    """Return the settings of every stage of a model, with defaults for what `tables` leaves out.
+
+    `where` names the tables in messages ("recipe.toml: section [stage]").
+    """
+    known = model.stage_configs
+    for name, table in tables.items():
+        if not known:
+            raise ConfigError(f"{where}: this model has no stages, so leave {name!r} out")
+        if name not in known:
+            raise ConfigError(f"{where}: no stage named {name!r}; {did_you_mean(name, known)}")
+        if not isinstance(table, StageConfig | Mapping):
+            raise ConfigError(f"{where}: {name} must be a table of settings, got {table!r}")
+    configs = {}
+    for name, config in known.items():
+        table = tables.get(name, {})
+        made = table if isinstance(table, StageConfig) else build(config, table, f"{where}: {name}")
+        OPTIMIZERS.check(made.optimizer)
+        configs[name] = made
+    return configs
 
 
 @cache

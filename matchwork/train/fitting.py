@@ -2,89 +2,62 @@
 
 import signal
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from json import dumps
 from multiprocessing import get_all_start_methods, set_forkserver_preload
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import lightning.pytorch as pl
+import numpy as np
 import torch
-from lightning.pytorch.callbacks import Callback, RichProgressBar
+from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.strategies import DDPStrategy
 from torch.multiprocessing.spawn import ProcessRaisedException
 
 from matchwork.config import to_table
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.files import atomic_write, remove_leftovers
-from matchwork.models import Model, StageConfig
+from matchwork.models import Model
 from matchwork.quiet import quiet_lightning
-from matchwork.train.checkpointing import Checkpointing
+from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig, keyword_only
-from matchwork.train.feature_means import fit_feature_means
-from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.module import TrainingModule
 from matchwork.train.optimizers import SCHEDULES
-from matchwork.train.result import TrainObserver, TrainResult
+from matchwork.train.run import TrainingRun, TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
 from matchwork.train.stages.files import StageResult
 from matchwork.train.stages.run import STAGES, run_stages
 from matchwork.train.state import (
     LAST,
-    TrainingRun,
+    LOG_EVERY,
     TrainState,
-    Validate,
     load_best,
     load_checkpoint,
+    make_loggers,
 )
 from matchwork.train.validation import DevLoss
 
+MAX_MEANS_PAIRS = 500
+_MEANS_BATCH_SIZE = 50
 
-def fit(
-    model: Model,
-    samples: TrainingSet,
-    config: TrainConfig,
-    *,
-    seed: int = 0,
-    validate: Validate | None = None,
-    dev_samples: TrainingSet | None = None,
-    folder: str | Path | None = None,
-    resume: bool = False,
-    show_progress: bool = False,
-    observer: TrainObserver | None = None,
-    stages: Mapping[str, StageConfig] | None = None,
-    stage_cache: str | Path | None = None,
-) -> TrainResult:
-    """Train `model` in place and leave it with the weights of the best epoch.
 
-    This is the part of `matchwork.train` between tokenising and calibrating; other arguments are
-    described there.
-
-    Args:
-        samples: Tokenised training pairs.
-        validate: Returns the dev measures of a model after each epoch; None: the last epoch
-            counts as best.
-        dev_samples: Tokenised dev pairs, for `dev_loss_every` and for stages.
-    """
-    if config.dev_loss_every and dev_samples is None:
+def fit(run: TrainingRun) -> TrainResult:
+    """Train the model of a run in place and leave it with the weights of the best epoch."""
+    model, samples, config = run.model, run.samples, run.config
+    if config.dev_loss_every and run.dev_samples is None:
         raise ConfigError(
             f"dev_loss_every = {config.dev_loss_every} needs a dev split; without one, leave it out"
         )
-    if resume and folder is None:
-        raise ConfigError("resume needs the folder of the run that is to be continued")
-    began, observer = time.monotonic(), observer or TrainObserver()
-    with nullcontext(folder) if folder else TemporaryDirectory(prefix="matchwork-") as path:
-        run = TrainingRun(model, samples, config, seed, Path(path), observer, validate, dev_samples)
-        _claim_folder(run.folder, resume)
-        model.fit_corpus((samples.queries, samples.documents))
-        staged = run_stages(run, stages or {}, Path(stage_cache) if stage_cache else None)
-        state = _train_model(run, _fingerprint(run, staged), resume, show_progress)
-        model.load_state_dict(load_best(run.folder), strict=False)
-    fit_feature_means(model, samples, use_gpu=config.accelerator != "cpu")
-    seconds = sum(stage.seconds for stage in staged if not stage.reused)
+    began = time.monotonic()
+    _claim_folder(run.folder, run.resume)
+    model.fit_corpus((samples.queries, samples.documents))
+    stages = run_stages(run)
+    state = _train_model(run, _fingerprint(run, stages))
+    model.load_state_dict(load_best(run.folder), strict=False)
+    fit_feature_means(model, samples, config.uses_gpu)
+    seconds = sum(stage.seconds for stage in stages if not stage.reused)
     seconds += sum(record["seconds"] for record in state.history)
     return TrainResult(
         state.history,
@@ -94,8 +67,7 @@ def fit(
         seconds=max(seconds, time.monotonic() - began),
         truncation=samples.truncation,
         dev_loss=state.dev_loss,
-        stages=staged,
-        folder=None if folder is None else Path(folder),
+        stages=stages,
     )
 
 
@@ -112,24 +84,23 @@ def _claim_folder(folder: Path, resume: bool) -> None:
     remove_leftovers(folder)
 
 
-def _train_model(
-    run: TrainingRun, fingerprint: str, resume: bool, show_progress: bool
-) -> TrainState:
+def _train_model(run: TrainingRun, fingerprint: str) -> TrainState:
     """Train from the start or the last checkpoint to the end, and return the final state."""
     config, model = run.config, run.model
-    checkpoint = load_checkpoint(run.folder, fingerprint) if resume else None
+    checkpoint = load_checkpoint(run.folder, fingerprint) if run.resume else None
     began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
     if not began.finished(config):
         precision = next(model.parameters()).dtype
-        module = TrainingModule(model, run.samples, config, run.seed, checkpoint)
         dev_loss = None
         if run.dev_samples is not None and config.dev_loss_every:
             dev_loss = DevLoss(run.dev_samples, config)
         # Other processes get no observer, which may not be picklable.
         alone = replace(run, observer=TrainObserver(), dev_samples=None)
-        callback = Checkpointing(run if config.devices == 1 else alone, fingerprint, dev_loss)
+        module = TrainingModule(
+            run if config.devices == 1 else alone, fingerprint, checkpoint, dev_loss
+        )
         with quiet_lightning():
-            _run(_trainer(config, run.folder, callback, show_progress), module)
+            _run(_trainer(run), module)
         if config.precision == "64":
             model.to(precision)  # Lightning made it double
     final = load_checkpoint(run.folder, fingerprint)
@@ -157,23 +128,20 @@ def _run(trainer: pl.Trainer, module: TrainingModule) -> None:
         raise TrainingError(f"a training process failed: {reason}") from error
 
 
-def _trainer(
-    config: TrainConfig, folder: Path, callback: Checkpointing, show_progress: bool
-) -> pl.Trainer:
-    callbacks: list[Callback] = [callback]
-    if show_progress:
-        callbacks.append(RichProgressBar())
+def _trainer(run: TrainingRun) -> pl.Trainer:
+    config = run.config
     return pl.Trainer(
         accelerator=config.accelerator,
         devices=config.devices,
         strategy=_strategy(config),
         precision=config.precision,
         max_epochs=config.max_epochs,
-        default_root_dir=folder,
+        default_root_dir=run.folder,
         gradient_clip_val=config.clip_norm,
-        logger=make_loggers(folder),
-        callbacks=callbacks,
-        enable_progress_bar=show_progress,
+        logger=make_loggers(run.folder),
+        callbacks=[RichProgressBar()] if run.show_progress else [],
+        enable_checkpointing=False,  # the module writes its own
+        enable_progress_bar=run.show_progress,
         enable_model_summary=False,
         log_every_n_steps=LOG_EVERY,
     )
@@ -188,8 +156,7 @@ def _strategy(config: TrainConfig) -> str | DDPStrategy:
     """
     if config.devices == 1:
         return "auto"
-    on_gpu = config.accelerator != "cpu" and torch.cuda.is_available()
-    if on_gpu or "forkserver" not in get_all_start_methods():
+    if config.uses_gpu or "forkserver" not in get_all_start_methods():
         return DDPStrategy(start_method="spawn")
     set_forkserver_preload([__name__])  # imported once, in the server
     return DDPStrategy(start_method="forkserver")
@@ -207,12 +174,36 @@ def _fingerprint(run: TrainingRun, stages: Sequence[StageResult]) -> str:
     digest = blake2b(digest_size=16)
     shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     configs = [to_table(model.config), to_table(model.encoder.config)]
-    digest.update(dumps([settings, run.seed, configs, shapes]).encode())
+    hashes = [stage.hash for stage in stages]
+    digest.update(dumps([settings, run.seed, configs, shapes, hashes]).encode())
     for table in (samples.queries, samples.documents):
         digest.update(table.flat.tobytes())
         digest.update(table.starts.tobytes())
     for rows in (samples.query_rows, samples.document_rows, samples.labels):
         digest.update(rows.tobytes())
-    for stage in stages:
-        digest.update(stage.hash.encode())
     return digest.hexdigest()
+
+
+@torch.no_grad()
+def fit_feature_means(model: Model, samples: TrainingSet, use_gpu: bool = False) -> None:
+    """Let a trained model collect mean feature values, against which its scores are explained.
+
+    It reads up to `MAX_MEANS_PAIRS` pairs, spread evenly over all; most models collect nothing.
+    """
+    was_training, home = model.training, next(model.parameters()).device
+    device = torch.device("cuda") if use_gpu else home
+    num_pairs = len(samples.labels)
+    rows = np.linspace(0, num_pairs - 1, min(num_pairs, MAX_MEANS_PAIRS)).astype(np.int64)
+
+    def batches() -> Iterator[PairBatch]:
+        for start in range(0, len(rows), _MEANS_BATCH_SIZE):
+            chosen = rows[start : start + _MEANS_BATCH_SIZE]
+            query = samples.queries.gather(samples.query_rows[chosen])
+            document = samples.documents.gather(samples.document_rows[chosen])
+            yield PairBatch(query, document).to(device)
+
+    model.to(device).eval()
+    try:
+        model.fit_feature_means(batches())
+    finally:
+        model.to(home).train(was_training)

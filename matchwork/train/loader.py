@@ -29,9 +29,7 @@ class TrainBatch:
 
     # Not a dataclass: Lightning would convert its tensors in place, and ours are frozen.
     def __init__(self, pairs: PairBatch, labels: Tensor, mask: Tensor) -> None:
-        self.pairs = pairs
-        self.labels = labels
-        self.mask = mask
+        self.pairs, self.labels, self.mask = pairs, labels, mask
 
     def to(self, device: torch.device | str) -> "TrainBatch":
         """Return the batch on another device."""
@@ -39,7 +37,7 @@ class TrainBatch:
 
 
 class EpochLoader:
-    """Iterates over the rest of the current epoch.
+    """Iterates over the rest of an epoch's batches.
 
     Args:
         samples: The tokenised pairs.
@@ -55,20 +53,16 @@ class EpochLoader:
         self,
         samples: TrainingSet,
         sampler: Sampler,
-        *,
         batch_size: int,
+        *,
         seed: int,
-        position: Callable[[], tuple[int, int]],
+        position: Callable[[], tuple[int, int]] = lambda: (0, 0),
         rank: int = 0,
         num_ranks: int = 1,
     ) -> None:
-        self.samples = samples
-        self.sampler = sampler
-        self.batch_size = batch_size
-        self.seed = seed
-        self.position = position
-        self.rank = rank
-        self.num_ranks = num_ranks
+        self.samples, self.sampler = samples, sampler
+        self.batch_size, self.seed, self.position = batch_size, seed, position
+        self.rank, self.num_ranks = rank, num_ranks
         num_groups = len(sampler.draw(np.random.default_rng(0)).labels)
         self.num_batches = -(-num_groups // batch_size)
         if self.num_batches < num_ranks:
@@ -85,16 +79,12 @@ class EpochLoader:
         epoch, done = self.position()
         rng = np.random.default_rng([self.seed, epoch])
         groups = self.sampler.draw(rng)
-        batches = shuffled_buckets(self._lengths(groups), self.batch_size, rng)
+        documents = self.samples.documents.lengths[groups.document_rows].max(axis=1)
+        queries = self.samples.queries.lengths[groups.query_rows].max(axis=1)
+        batches = shuffled_buckets(documents + queries, self.batch_size, rng)
         mine = batches[self.rank :: self.num_ranks][: len(self)]
         for chosen in mine[done:]:
             yield self._batch(groups, chosen)
-
-    def _lengths(self, groups: Groups) -> Ids:
-        documents = self.samples.documents.lengths[groups.document_rows].max(axis=1)
-        queries = self.samples.queries.lengths[groups.query_rows].max(axis=1)
-        lengths: Ids = documents + queries
-        return lengths
 
     def _batch(self, groups: Groups, chosen: Ids) -> TrainBatch:
         query_rows, document_rows = groups.query_rows[chosen], groups.document_rows[chosen]

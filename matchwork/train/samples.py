@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from matchwork.data.dataset import Split
 from matchwork.errors import DataError
-from matchwork.matcher.truncation import Truncation
+from matchwork.inputs import Truncation
 from matchwork.text import Tokenizer
 from matchwork.text.batch import Ids, TokenTable
 

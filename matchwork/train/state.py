@@ -1,43 +1,27 @@
-"""The state of a training run, and its checkpoint on disk."""
+"""The state of a training run or stage, and its files: checkpoint, best weights, history, logs."""
 
 import csv
+import importlib.util
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
+from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
+from safetensors.torch import save as to_safetensors
+from torch import Tensor, nn
 
-from matchwork.errors import ConfigError, FolderError
+from matchwork.errors import ConfigError, FolderError, TrainingError
 from matchwork.files import atomic_write, write_text
-from matchwork.models import Model, StageConfig
+from matchwork.models import StageConfig
 from matchwork.train.config import TrainConfig
-from matchwork.train.result import TrainObserver
-from matchwork.train.samples import TrainingSet
 
 LAST, BEST, HISTORY = "last.ckpt", "best.safetensors", "history.csv"
-
-
-Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
-"""Returns dev measures of a model; one of them is `dev_measure`."""
-
-
-@dataclass(frozen=True)
-class TrainingRun:
-    """The arguments of one call of `fit`, which its parts share."""
-
-    model: Model
-    samples: TrainingSet
-    config: TrainConfig
-    seed: int
-    folder: Path
-    observer: TrainObserver
-    validate: Validate | None = None
-    dev_samples: TrainingSet | None = None
+LOG_EVERY = 20  # steps
 
 
 @dataclass
@@ -74,6 +58,12 @@ class TrainState:
         out_of_patience = config.patience is not None and waited >= config.patience
         return self.epoch >= config.max_epochs or (self.epoch > 0 and out_of_patience)
 
+    def end_batch(self) -> dict[str, float] | None:
+        """Count a batch; return what is logged after it, if anything is."""
+        self.batch += 1
+        self.step += 1
+        return None if self.step % LOG_EVERY else {"loss": self.loss_sum / self.batch}
+
     def end_epoch(
         self, measured: Mapping[str, float], value: float | None, improved: bool, seconds: float
     ) -> dict[str, float]:
@@ -91,12 +81,26 @@ class TrainState:
         self.epoch, self.batch, self.loss_sum = self.epoch + 1, 0, 0.0
         return record
 
+    def not_finite(self, problem: str, step: int | None = None) -> TrainingError:
+        """Return the error for numbers that are not finite after `step` (default: all) steps."""
+        where = f"step {step or self.step} (epoch {self.epoch + 1})"
+        return TrainingError(
+            f"{problem} at {where}; training stopped and the last good checkpoint was kept. "
+            "Lower the learning rate, set clip_norm, or check the input vectors."
+        )
+
+    def require_finite(self, module: nn.Module, folder: Path) -> None:
+        """Raise a `TrainingError` if a trained parameter is not finite."""
+        for name, parameter in module.named_parameters():
+            if parameter.requires_grad and not bool(torch.isfinite(parameter).all()):
+                last = folder / LAST
+                raise self.not_finite(
+                    f"parameter {name!r} is no longer finite (checkpoint: {last})"
+                )
+
 
 def save_checkpoint(
-    folder: Path,
-    state: TrainState,
-    tensors: dict[str, Any],
-    fingerprint: str,
+    folder: Path, state: TrainState, tensors: dict[str, Any], fingerprint: str
 ) -> None:
     """Write everything needed to resume, in one file that is either complete or absent."""
     with atomic_write(folder / LAST, "wb") as stream:
@@ -131,14 +135,10 @@ def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:
     return content
 
 
-def save_history(folder: Path, history: list[dict[str, float]]) -> None:
-    """Write the history as CSV, one line per epoch."""
-    stream = io.StringIO()
-    names = list(dict.fromkeys(name for record in history for name in record))
-    writer = csv.DictWriter(stream, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(history)
-    write_text(folder / HISTORY, stream.getvalue())
+def save_best(folder: Path, weights: dict[str, Tensor]) -> None:
+    """Write the weights of the best epoch."""
+    with atomic_write(folder / BEST, "wb") as stream:
+        stream.write(to_safetensors(weights))
 
 
 def load_best(folder: Path) -> dict[str, Tensor]:
@@ -152,9 +152,19 @@ def load_best(folder: Path) -> dict[str, Tensor]:
         ) from error
 
 
-def not_finite(problem: str, step: int, epoch: int) -> str:
-    """Return the message of a `TrainingError` about numbers that are not finite."""
-    return (
-        f"{problem} at step {step} (epoch {epoch}); training stopped and the last good "
-        "checkpoint was kept. Lower the learning rate, set clip_norm, or check the input vectors."
-    )
+def save_history(folder: Path, history: list[dict[str, float]]) -> None:
+    """Write the history as CSV, one line per epoch."""
+    stream = io.StringIO()
+    names = list(dict.fromkeys(name for record in history for name in record))
+    writer = csv.DictWriter(stream, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(history)
+    write_text(folder / HISTORY, stream.getvalue())
+
+
+def make_loggers(folder: Path) -> list[Logger]:
+    """Return loggers that write CSV to `logs` and, if it is installed, TensorBoard's files."""
+    loggers: list[Logger] = [CSVLogger(folder, name="logs")]
+    if importlib.util.find_spec("tensorboard"):
+        loggers.append(TensorBoardLogger(folder, name="tensorboard"))
+    return loggers

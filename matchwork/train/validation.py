@@ -12,7 +12,6 @@ from matchwork.models import Model
 from matchwork.rank.calibration import Calibration, fit_calibration
 from matchwork.train.config import TrainConfig
 from matchwork.train.loader import EpochLoader, TrainBatch
-from matchwork.train.result import TrainResult
 from matchwork.train.samples import TrainingSet
 from matchwork.types import Run
 
@@ -35,37 +34,27 @@ class Validator:
             self._last = self.dev.run(self.matcher)
         return self.dev.evaluate_scorer(self.matcher, self._last).values
 
-    def calibrate(self, trained: TrainResult) -> Run:
-        """Fit the matcher's calibration on dev and return its dev run.
+    def calibrate(self, last_is_best: bool = False) -> Run:
+        """Fit the matcher's calibration on dev; it gets none if dev has one class only.
 
-        Dev is not scored again if the last epoch, scored last, was the best.
+        With more than two classes, the matcher's score and probability are those of class 1.
+
+        Args:
+            last_is_best: The last epoch, scored last, was the best; dev is not scored again.
+
+        Returns:
+            The matcher's scores on dev.
         """
-        is_last = trained.best_epoch == len(trained.history)
-        return calibrate(self.matcher, self.dev, self._last if is_last else None)
-
-
-def calibrate(matcher: Matcher, dev: MeasuredSplit, run: Run | None = None) -> Run:
-    """Fit the matcher's calibration on dev; it gets none if dev has one class only.
-
-    Args:
-        matcher: The matcher to calibrate. With more than two classes, its score and probability
-            are those of class 1.
-        dev: The dev split.
-        run: The matcher's scores on dev, if they are known.
-
-    Returns:
-        The matcher's scores on dev.
-    """
-    run = run or dev.run(matcher)
-    scores, labels = dev.scored_pairs(run)
-    try:
-        positive = labels == 1 if matcher.num_classes > 2 else labels
+        run = (self._last if last_is_best else None) or self.dev.run(self.matcher)
+        scores, labels = self.dev.scored_pairs(run)
         # Classes are decided at a probability of 1/2; another curve would move these decisions.
-        fit = Calibration.fit if dev.task == "classification" else fit_calibration
-        matcher.calibration = fit(scores, positive)
-    except DataError:
-        matcher.calibration = None
-    return run
+        fit = Calibration.fit if self.dev.task == "classification" else fit_calibration
+        try:
+            positive = labels == 1 if self.matcher.num_classes > 2 else labels
+            self.matcher.calibration = fit(scores, positive)
+        except DataError:
+            self.matcher.calibration = None
+        return run
 
 
 class DevLoss:
@@ -73,15 +62,8 @@ class DevLoss:
 
     def __init__(self, samples: TrainingSet, config: TrainConfig) -> None:
         self.batches: list[TrainBatch] = []
-        loader = EpochLoader(
-            samples,
-            config.make_sampler(samples),
-            batch_size=config.batch_size,
-            seed=0,
-            position=lambda: (0, 0),
-        )
         num_pairs = 0
-        for batch in loader:
+        for batch in EpochLoader(samples, config.make_sampler(samples), config.batch_size, seed=0):
             self.batches.append(batch)
             num_pairs += len(batch.pairs)
             if num_pairs >= DEV_LOSS_PAIRS:

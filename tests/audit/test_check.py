@@ -12,7 +12,9 @@ from matchwork.audit.ranking import expected_average_precision, expected_recipro
 from matchwork.audit.texts import normalise
 from matchwork.data import load
 from matchwork.data.dataset import Dataset, Split
-from matchwork.evaluate import Benchmark, MeasuredSplit, evaluate
+from matchwork.evaluate import evaluate
+from matchwork.evaluate.benchmark import Benchmark
+from matchwork.evaluate.measured_split import MeasuredSplit
 
 
 def split(name, rows, candidates=True):
@@ -177,10 +179,10 @@ def test_split_without_positives_or_pairs_is_an_error():
 def test_report_is_json_and_a_table():
     report = audit(split("train", TRAIN), split("test", TRAIN[:2]))
     assert json.loads(json.dumps(report.to_dict()))["splits"][0]["queries"] == 3
-    assert report.columns() == ["", "train", "test"]
-    assert ["queries", "3", "1"] in report.rows()
-    assert {len(row) for row in report.rows()} == {3}
-    assert {len(row) for row in report.overlap_rows()} == {len(report.overlap_columns())}
+    assert report.table()[0] == ["", "train", "test"]
+    assert ["queries", "3", "1"] in report.table()
+    assert {len(row) for row in report.table()} == {3}
+    assert {len(row) for row in report.overlap_table()} == {5}
 
 
 def test_findings_come_worst_first_and_progress_is_told():

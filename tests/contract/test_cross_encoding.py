@@ -48,7 +48,7 @@ def test_it_is_saved_with_the_matcher(name, bert_folder, tmp_path, pairs) -> Non
     entry = MODELS[name]
     matcher = Matcher(tokenizer, entry.model(entry.config({}), encoder), name=name)
     matcher.save(tmp_path / "matcher")
-    opened = Matcher.load(tmp_path / "matcher")
+    opened = Matcher.load(tmp_path / "matcher", device="cpu")
     assert opened.model.encoder.cross_encode and not bi_encoded(opened.model)
     assert opened.score(pairs) == pytest.approx(matcher.score(pairs))
     with pytest.raises(ConfigError, match="reads a document together with its query"):

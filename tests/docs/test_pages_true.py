@@ -10,6 +10,7 @@ import pytest
 import yaml
 from markdown_blocks import PAGES, ROOT, links, tables
 
+import matchwork
 from matchwork.data import CATALOGUE, READERS
 from matchwork.experiment.recipe import SECTIONS
 from matchwork.experiment.recipe.data import DataSection, RunSection
@@ -152,7 +153,7 @@ def test_what_untrained_matchers_have_comes_from_its_json():
 
 @pytest.mark.parametrize("model", ["iasm", "match_srnn"])
 def test_the_numbers_of_a_model_come_from_their_results(model):
-    rows = tables(ROOT / f"docs/models/{model}.md")["Our numbers"]
+    rows = tables(ROOT / f"docs/models/{model}.md")["Results"]
     assert rows
     for recipe, measure, *written in rows:
         path, _, condition = recipe.partition("(../../")[2].partition(")")
@@ -216,7 +217,7 @@ def test_numbers_by_data_set_come_from_their_results(page, models):
 
 ADDAX_SWEEPS = {
     "Sensitivity": ("wikiqa-addax-alpha", "wikiqa-addax-delta", "wikiqa-addax-gamma"),
-    "What its training owes to its parts": (
+    "Effect of each training choice": (
         "wikiqa-addax-start",
         "wikiqa-addax-negatives",
         "wikiqa-addax-scale",
@@ -226,7 +227,7 @@ ADDAX_SWEEPS = {
         "wikiqa-addax-cells",
         "wikiqa-addax-temperature",
     ),
-    "Settings when texts are read jointly": ("wikiqa-addax-joint", "trecqa-addax-joint"),
+    "Settings for cross-encoding": ("wikiqa-addax-joint", "trecqa-addax-joint"),
 }
 
 
@@ -335,3 +336,26 @@ def hcan_cells(result, measures):
         yield f"{alone['mean']:.4f}"
         yield f"{fused[name]['mean']:.4f}" if fused else "–"
         yield "–" if alone["paper"] is None else f"{alone['paper']:.4f}"
+
+
+def test_the_best_results_on_the_page_of_models_come_from_their_results():
+    rows = tables(ROOT / "docs/models/index.md")["Models"]
+    assert {name.strip("`") for row in rows for name in row[1].split(", ")} == set(MODELS)
+    for row in rows:
+        found = re.fullmatch(r"(\w+) AP \[([\d.]+)\]\(\.\./\.\./(results/(\w+)/.+?)\)", row[4])
+        if found is None:
+            assert row[4] == "not on a benchmark"
+            continue
+        value = json.loads((ROOT / found[3]).read_text())["measures"]["AP"]["mean"]
+        family = {name.strip("`") for name in row[1].split(", ")}
+        others = (
+            json.loads(path.read_text()) for path in (ROOT / "results" / found[4]).glob("*.json")
+        )
+        best = max(one["measures"]["AP"]["mean"] for one in others if one["model"] in family)
+        assert found[2] == f"{value:.4f}" == f"{best:.4f}", row[0]
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs/reference/api.md").read_text()
+    missing = [name for name in matchwork.__all__ if not re.search(rf"\b{name}\b", page)]
+    assert missing == ["__version__"]

@@ -6,7 +6,8 @@ import pytest
 import matchwork as mw
 from matchwork.data import Split
 from matchwork.errors import ConfigError
-from matchwork.evaluate import MeasuredSplit, evaluate, evaluate_classification
+from matchwork.evaluate import evaluate, evaluate_classification
+from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.rank import BM25
 from matchwork.rank.calibration import Calibration
 

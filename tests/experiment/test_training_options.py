@@ -8,7 +8,7 @@ from matchwork.errors import ConfigError
 from matchwork.experiment import load_recipe, run_recipe
 from matchwork.experiment.prepare import prepare
 from matchwork.matcher import Matcher
-from matchwork.train.fitting import fit
+from matchwork.train import TrainingData, train
 
 SHORT = ["run.seeds=[3]", "train.max_epochs=2"]
 
@@ -67,7 +67,7 @@ def test_a_model_reads_the_texts_that_it_learns_from(write_recipe, tmp_path, nam
     assert made.samples.queries.lengths.max() == 3
     matcher = made.matcher(seed=1)
     assert matcher.max_query_length == 3 and len(matcher.model.phrases.keys) == 0
-    fit(matcher.model, made.samples, made.recipe.train)
+    train(matcher, TrainingData(made.samples), config=made.recipe.train)
     known = len(matcher.model.phrases.keys)
     assert known > 0
     matcher.save(tmp_path / "matcher")

@@ -13,7 +13,7 @@ from rerank_texts import QUERY, TEXTS
 from matchwork.errors import ConfigError, MatchworkError, MissingExtraError
 from matchwork.integrations.reranking import Reranker
 from matchwork.rank import BM25, Calibration
-from matchwork.rank.relevance import relevance
+from matchwork.rank.ranking import relevance
 
 
 def test_best_first_with_their_places(matcher, expected):

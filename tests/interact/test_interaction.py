@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from matchwork.interact import Evidence, Interaction, LazyEvidence, WordWeights
+from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights
 
 
 def test_lazy_evidence_is_made_at_the_first_look_and_once() -> None:
@@ -13,7 +13,7 @@ def test_lazy_evidence_is_made_at_the_first_look_and_once() -> None:
         return {"second": WordWeights(torch.ones(1, 2), mask, "query"), "first": table}
 
     table = Interaction(torch.zeros(1, 2, 2), torch.ones(1, 2, 2, dtype=torch.bool))
-    evidence = LazyEvidence(make)
+    evidence = LazyMapping(make)
     assert not calls
     assert evidence["first"] is table
     assert list(evidence) == ["second", "first"] and len(evidence) == 2

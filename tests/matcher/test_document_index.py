@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import matchwork as mw
 from matchwork.encode import load_transformer
 from matchwork.errors import ConfigError, DataError
-from matchwork.matcher.truncation import recorded_truncation
+from matchwork.inputs import recorded_truncation
 from matchwork.models import MODELS, MatchModel
 from matchwork.rank import Calibration
 from matchwork.types import Scorer

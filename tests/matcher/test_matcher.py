@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matchwork.errors import DataError
+from matchwork.inputs import recorded_truncation
 from matchwork.interact import WordWeights
 from matchwork.matcher import Matcher
-from matchwork.matcher.truncation import recorded_truncation
 from matchwork.models import MODELS
 from matchwork.rank import Calibration, rank_all
 from matchwork.text import TokenTable, WordTokenizer

@@ -12,6 +12,7 @@ from torch import Tensor
 from matchwork.encode import Encoded, WordEmbedding, WordEmbeddingConfig
 from matchwork.models import IASM, MODELS, IASMConfig
 from matchwork.models.iasm.grid_cnn import GridCNN
+from matchwork.models.iasm.interactive_layers import Layers
 
 K = 5
 EXACT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-10}
@@ -96,6 +97,21 @@ def score(made: IASM, query: Any, document: Any) -> float:
 def channels(made: IASM, query: Any, document: Any) -> tuple[float, float]:
     source, target = made.distances(made.interact(*pair(query, document)))
     return source.item(), target.item()
+
+
+def matrices(layers: Layers) -> list[Tensor]:
+    """The paper's A[t]: m x n for even t, n x m for odd t."""
+    return [table.mT if t % 2 else table for t, table in enumerate(layers.tables)]
+
+
+def queries(layers: Layers) -> list[Tensor]:
+    """The paper's Q[t], which has a row per document word for odd t."""
+    return [(layers.by_query, layers.by_document)[t % 2][t] for t in range(len(layers.by_query))]
+
+
+def documents(layers: Layers) -> list[Tensor]:
+    """The paper's D[t], which has a row per query word for odd t."""
+    return [(layers.by_document, layers.by_query)[t % 2][t] for t in range(len(layers.by_query))]
 
 
 def weights_of(made: IASM) -> Weights:

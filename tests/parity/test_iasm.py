@@ -15,10 +15,13 @@ from iasm_setup import (
     central_difference,
     channels,
     cnn_weights_of,
+    documents,
     identity,
+    matrices,
     model,
     named,
     pair,
+    queries,
     reference,
     score,
     side,
@@ -54,12 +57,12 @@ def check_values(made: IASM) -> None:
     for row, (q, d) in enumerate(examples):
         expected = reference(made, q, d)
         np.testing.assert_allclose(-scores[row], expected.s, **EXACT)
-        for t, matrix in enumerate(layers.matrices):
+        for t, matrix in enumerate(matrices(layers)):
             height, width = expected.A[t].shape
             found = matrix[row].detach().numpy()
             np.testing.assert_allclose(found[:height, :width], expected.A[t], **EXACT)
             assert not found[height:].any() and not found[:, width:].any()
-        for ours, theirs in ((layers.queries, expected.Q), (layers.documents, expected.D)):
+        for ours, theirs in ((queries(layers), expected.Q), (documents(layers), expected.D)):
             assert len(ours) == len(theirs) == made.config.num_layers + 1
             for found_rows, rows in zip(ours, theirs, strict=True):
                 whole = found_rows[row].detach().numpy()
@@ -144,9 +147,9 @@ def test_gradients_of_every_registered_name(name: str, config: dict[str, Any]) -
 def test_worked_example_one_word_shared() -> None:
     made = identity(num_layers=1)
     layers = made.interact(*pair([[1, 0], [0, 1]], [[1, 0]]))
-    assert layers.matrices[0].tolist() == [[[1], [0]]]
-    assert layers.documents[1].tolist() == [[[1, 0], [0, 0]]]
-    assert layers.queries[1].tolist() == [[[1, 0]]]
+    assert matrices(layers)[0].tolist() == [[[1], [0]]]
+    assert documents(layers)[1].tolist() == [[[1, 0], [0, 0]]]
+    assert queries(layers)[1].tolist() == [[[1, 0]]]
     to_source, to_target = channels(made, [[1, 0], [0, 1]], [[1, 0]])
     assert to_source == pytest.approx(np.sqrt(2 - np.sqrt(2)), abs=1e-12)
     assert to_source == pytest.approx(0.7653669, abs=1e-7)
@@ -163,9 +166,9 @@ def test_static_identity_layers_are_powers_of_the_matrix() -> None:
     made = identity(num_layers=3)
     query, document = np.abs(texts(dim=2)[0][0]), np.abs(texts(dim=2)[0][1])
     layers = made.interact(*pair(query, document))
-    A = layers.matrices[0][0].detach().numpy()
-    np.testing.assert_allclose(layers.documents[3][0].detach(), A @ A.T @ A @ document, **EXACT)
-    np.testing.assert_allclose(layers.queries[3][0].detach(), A.T @ A @ A.T @ query, **EXACT)
+    A = matrices(layers)[0][0].detach().numpy()
+    np.testing.assert_allclose(documents(layers)[3][0].detach(), A @ A.T @ A @ document, **EXACT)
+    np.testing.assert_allclose(queries(layers)[3][0].detach(), A.T @ A @ A.T @ query, **EXACT)
 
 
 def test_external_matrix_takes_the_place_of_the_cosines() -> None:
@@ -176,8 +179,8 @@ def test_external_matrix_takes_the_place_of_the_cosines() -> None:
     padded[0, :4, :3] = torch.from_numpy(links)
     layers = made.interact(side([q]), side([d]), padded)
     expected = reference(made, q, d, A0=links)
-    np.testing.assert_allclose(layers.documents[-1][0, :4].detach(), expected.D[-1], **EXACT)
-    np.testing.assert_allclose(layers.queries[-1][0, :3].detach(), expected.Q[-1], **EXACT)
+    np.testing.assert_allclose(documents(layers)[-1][0, :4].detach(), expected.D[-1], **EXACT)
+    np.testing.assert_allclose(queries(layers)[-1][0, :3].detach(), expected.Q[-1], **EXACT)
 
 
 def test_one_channel_alone() -> None:

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError, DataError
+from matchwork.inputs import Truncation
 from matchwork.matcher import Matcher
-from matchwork.matcher.truncation import Truncation
 from matchwork.rank import BM25, Calibration
 from matchwork.rank.candidate_bm25 import CandidateBM25
-from matchwork.rank.relevance import relevance
+from matchwork.rank.ranking import relevance
 from matchwork.serve import Settings, create_app
 from matchwork.serve.keys import KeyRing, needs_key, read_keys
 from matchwork.serve.protocols import PROTOCOLS

@@ -1,10 +1,18 @@
+from math import log
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwork.text import PairBatch, Sequences, TokenTable, batches_by_length
+from matchwork.text import (
+    PairBatch,
+    Sequences,
+    TokenTable,
+    batches_by_length,
+    inverse_document_frequency,
+)
 from matchwork.text.batch import DeviceTokens
 
 rows = st.lists(st.lists(st.integers(1, 2**60), max_size=6), max_size=8)
@@ -107,3 +115,15 @@ def test_batches_waste_little() -> None:
     batches = batches_by_length(queries, documents, 16_384, 256)
     padded = sum(len(b) * (queries[b].max() + documents[b].max()) for b in batches)
     assert padded < 1.35 * (queries.sum() + documents.sum())
+
+
+VOCABULARY = 7
+corpora = st.lists(st.lists(st.sampled_from([0, 2, 3, 6, 7, 2**60]), max_size=7), max_size=6)
+
+
+@given(corpus=corpora)
+def test_inverse_document_frequency(corpus: list[list[int]]) -> None:
+    found = inverse_document_frequency(TokenTable.from_rows(corpus), VOCABULARY)
+    frequency = [sum(word in text for text in corpus) for word in range(VOCABULARY)]
+    expected = [log((1 + len(corpus)) / (1 + count)) + 1 for count in frequency]
+    np.testing.assert_allclose(found, expected, rtol=1e-15)

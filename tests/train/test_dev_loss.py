@@ -5,10 +5,11 @@ import csv
 import numpy as np
 import pytest
 import torch
+from fit_model import fit
 from fragile_model import fragile, not_a_number
 
 from matchwork.errors import ConfigError, TrainingError
-from matchwork.train import TrainingSet, fit, train, validation
+from matchwork.train import TrainingSet, train, validation
 from matchwork.train.validation import DevLoss
 
 

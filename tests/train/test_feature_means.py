@@ -5,7 +5,7 @@ import torch
 
 from matchwork.models import HCAN
 from matchwork.text import PairBatch
-from matchwork.train import feature_means, train
+from matchwork.train import fitting, train
 
 SMALL = {"num_layers": 1, "filters": 4, "hidden": 6, "query_length": 12, "dropout": 0.5}
 SETTINGS = {"max_epochs": 2, "accelerator": "cpu", "batch_size": 8}
@@ -33,9 +33,9 @@ def test_training_ends_with_the_means_of_the_best_weights(matcher, questions, sa
 
 
 def test_many_pairs_are_thinned_evenly_and_the_mode_is_kept(matcher, samples, monkeypatch):
-    monkeypatch.setattr(feature_means, "MAX_PAIRS", 5)
+    monkeypatch.setattr(fitting, "MAX_MEANS_PAIRS", 5)
     model = matcher("hcan", **SMALL).model.train()
-    feature_means.fit_feature_means(model, samples)
+    fitting.fit_feature_means(model, samples)
     assert model.training
     rows = np.linspace(0, len(samples.labels) - 1, 5).astype(np.int64)
     assert len(set(rows.tolist())) == 5 and rows[-1] == len(samples.labels) - 1

@@ -3,12 +3,13 @@
 import pytest
 import torch
 from epoch_records import EpochRecords
+from fit_model import fit
 from fragile_model import PowerCut, fragile
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from matchwork.errors import ConfigError
-from matchwork.train import TrainConfig, fit
+from matchwork.train import TrainConfig
 from matchwork.train.module import can_fuse, make_optimizer
 from matchwork.train.optimizers import linear
 

@@ -1,5 +1,7 @@
 """What a model adds to the loss over its scores: the mean of its penalties."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -8,22 +10,18 @@ from matchwork.models import MatchOutput
 from matchwork.train import TrainConfig, TrainingSet
 from matchwork.train.loader import EpochLoader
 from matchwork.train.module import TrainingModule
+from matchwork.train.run import TrainingRun
 
 ADDAX = {"hash_dim": 6, "dropout": 0.0, "delta": 0.1, "gamma": 0.2}
 
 
 def module(made, samples: TrainingSet, config: TrainConfig, **model):
-    return TrainingModule(made("addax", **{**ADDAX, **model}).model, samples, config, 0, None)
+    addax = made("addax", **{**ADDAX, **model}).model
+    return TrainingModule(TrainingRun(addax, samples, config, Path()))
 
 
 def first_batch(samples: TrainingSet, config: TrainConfig):
-    loader = EpochLoader(
-        samples,
-        config.make_sampler(samples),
-        batch_size=config.batch_size,
-        seed=0,
-        position=lambda: (0, 0),
-    )
+    loader = EpochLoader(samples, config.make_sampler(samples), config.batch_size, seed=0)
     return next(iter(loader))
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import torch
+from fit_model import fit
 from fragile_model import FragileModel, PowerCut, bad_gradient, ctrl_c, cut, fragile, not_a_number
 
 from matchwork.errors import ConfigError, FolderError, OutputError, TrainingError
-from matchwork.train import TrainConfig, TrainingSet, TrainObserver, TrainResult, fit, train
+from matchwork.train import TrainConfig, TrainingSet, TrainObserver, TrainResult, train
 from matchwork.train.state import save_checkpoint
 
 STEPS = 9  # three epochs of three batches
@@ -102,7 +103,7 @@ def test_saving_that_takes_long_is_seldom(words, samples, config, whole, tmp_pat
         save_checkpoint(folder, state, tensors, fingerprint)
         time.sleep(0.3)
 
-    monkeypatch.setattr("matchwork.train.checkpointing.save_checkpoint", slowly)
+    monkeypatch.setattr("matchwork.train.module.save_checkpoint", slowly)
     settings = config(max_epochs=3)
     expected = whole(settings)
     assert saved == [1, 3]
@@ -287,6 +288,6 @@ def test_a_foreign_checkpoint_is_refused(words, samples, config, tmp_path):
         fit(fragile(words), samples, config(), folder=tmp_path, resume=True)
 
 
-def test_resume_needs_a_folder(words, samples, config):
+def test_resume_needs_a_folder(matcher, questions):
     with pytest.raises(ConfigError, match="resume needs the folder"):
-        fit(fragile(words), samples, config(), resume=True)
+        train(matcher(), questions, resume=True)

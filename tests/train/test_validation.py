@@ -4,7 +4,7 @@ import pytest
 
 import matchwork as mw
 from matchwork.evaluate.measured_split import MeasuredSplit
-from matchwork.train.validation import calibrate
+from matchwork.train.validation import Validator
 
 
 @pytest.fixture
@@ -25,5 +25,5 @@ def test_dev_is_ranked_once_where_the_last_epoch_is_the_best(
     mw.train(made, questions, accelerator="cpu", **settings)
     assert len(ranked) == epochs + again
     found = made.calibration
-    calibrate(made, MeasuredSplit(questions["dev"], questions.protocol, ("RR",)))
+    Validator(MeasuredSplit(questions["dev"], questions.protocol, ("RR",)), made).calibrate()
     assert made.calibration == found is not None

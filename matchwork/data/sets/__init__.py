@@ -1,8 +1,13 @@
-"""The data sets of the catalogue, one file each; importing the package registers them."""
+"""The named data sets, one TOML file each, with code beside it where the files need some."""
 
-from importlib import import_module
-from pkgutil import iter_modules
+from pathlib import Path
 
-for _module in iter_modules(__path__):
-    if _module.name != "short_lists":  # SciPy is slow to import
-        import_module(f"{__name__}.{_module.name}")
+from matchwork.data.catalogue import CATALOGUE, read_entry
+from matchwork.data.sets import hcan as hcan  # this and the next ones register readers
+from matchwork.data.sets import insuranceqa_release as insuranceqa_release
+from matchwork.data.sets import msmarco as msmarco
+from matchwork.data.sets import quora as quora
+from matchwork.data.sets import wikiqa as wikiqa
+
+for _path in Path(__file__).parent.glob("*.toml"):
+    CATALOGUE.add(_path.stem, read_entry(_path))

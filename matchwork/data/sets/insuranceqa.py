@@ -1,14 +1,24 @@
 """InsuranceQA V2: consumer questions over one shared set of answers."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts, Options
+import numpy as np
+
+from matchwork.data.catalogue import Options
 from matchwork.data.collection import Pools, collection_split, insert_truth, read_pools, read_texts
 from matchwork.data.dataset import Split
 from matchwork.data.tables import need_table
 from matchwork.data.trec import read_qrels
-from matchwork.types import Qrels
+from matchwork.rank.bm25 import BM25, BM25Config
+from matchwork.types import Qrels, Scores
+
+NUM_NEGATIVES = 4
+DEPTH = 1000
+COMMON = 0.2  # words in more than this share of the documents are stop words, as in Lucene
+_SEED = 2016
+_NUM_QUERIES = 100  # searched at a time
 
 
 def insuranceqa(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
@@ -19,11 +29,7 @@ def insuranceqa(folder: Path, names: Sequence[str], options: Options) -> dict[st
     pool without an answer teaches nothing.
     """
     answers = read_texts(need_table(folder, "corpus"))
-    lists = None
-    if options["pool"] == "five":
-        from matchwork.data.sets.short_lists import ShortLists  # SciPy is slow to import
-
-        lists = ShortLists(answers)
+    lists = ShortLists(answers) if options["pool"] == "five" else None
     splits = {}
     for name in names:
         queries = read_texts(need_table(folder, f"queries.{name}"), "query")
@@ -42,24 +48,59 @@ def _official_pools(folder: Path, name: str, options: Options, qrels: Qrels) -> 
     return insert_truth(pools, qrels) if options["insert_truth"] else pools
 
 
-CATALOGUE.add(
-    "insuranceqa-v2",
-    CatalogueEntry(
-        title="InsuranceQA V2: consumer questions over 27,413 answers",
-        folder="insuranceqa_v2",
-        read=insuranceqa,
-        splits={
-            "train": Counts(12889, 21325, 21325, documents=27413),
-            "dev": Counts(2000, 3354, 3354, documents=27413),
-            "test": Counts(2000, 3308, 3308, documents=27413),
-        },
-        measures=("P@1", "RR", "AP"),
-        options={"pool": ("pool500", "pool100", "five", "full"), "insert_truth": (False, True)},
-        licence="as is, research only",
-        citation="Feng et al.: Applying deep learning to answer selection, ASRU 2015",
-        notes="Official Solr pools; 375 of 2,000 test pools of 500 lack every answer unless "
-        "insert_truth adds them. V1 papers report P@1 on pools that contain the truth. "
-        "pool=five is the first answer of each question and four drawn from BM25's best 1,000 "
-        "for that answer.",
-    ),
-)
+class ShortLists:
+    """Short lists to rank, as in the Match-SRNN paper: an answer and four similar ones.
+
+    The answer itself is the query of a BM25 search over all answers, and the negatives are drawn
+    from the best 1,000 documents, so that neither a word nor a topic alone gives the answer away.
+    All documents are indexed once for the queries of several splits.
+    """
+
+    def __init__(self, documents: Mapping[str, str]) -> None:
+        self._ids = list(documents)
+        self._rows = {id: row for row, id in enumerate(self._ids)}
+        self._texts = list(documents.values())
+        self._index = BM25.fit(documents, stopwords=_common_words(self._texts))
+
+    def draw(self, qrels: Qrels) -> dict[str, tuple[str, ...]]:
+        """Return for every query its first relevant document and four others, in corpus order.
+
+        Other relevant documents of the query are in no list. The draw depends on which documents
+        are among the best, not on their order.
+        """
+        relevant = {
+            query_id: rows
+            for query_id, judged in qrels.items()
+            if (
+                rows := [
+                    self._rows[id] for id, grade in judged.items() if grade > 0 and id in self._rows
+                ]
+            )
+        }
+        random = np.random.default_rng(_SEED)
+        lists: dict[str, tuple[str, ...]] = {}
+        names = list(relevant)
+        for start in range(0, len(names), _NUM_QUERIES):
+            query_ids = names[start : start + _NUM_QUERIES]
+            answers = [self._texts[relevant[query_id][0]] for query_id in query_ids]
+            for query_id, scores in zip(query_ids, self._index.score_all(answers), strict=True):
+                scores[relevant[query_id]] = 0.0
+                rows = [relevant[query_id][0], *_draw(scores, random)]
+                lists[query_id] = tuple(self._ids[row] for row in sorted(rows))
+        return lists
+
+
+def _draw(scores: Scores, random: np.random.Generator) -> list[int]:
+    """Draw some of the best documents: every document gets a random number, the lowest win."""
+    numbers = random.random(len(scores))
+    depth = min(DEPTH, len(scores))
+    least = np.partition(scores, -depth)[-depth]
+    best = np.flatnonzero((scores >= least) & (scores > 0))
+    drawn: list[int] = best[np.argsort(numbers[best])[:NUM_NEGATIVES]].tolist()
+    return drawn
+
+
+def _common_words(texts: list[str]) -> list[str]:
+    split = BM25Config().splitter()
+    frequency = Counter(word for text in texts for word in set(split(text)))
+    return [word for word, count in frequency.items() if count > COMMON * len(texts)]

@@ -1,7 +1,5 @@
 """InsuranceQA as its authors released it, versions 1 and 2: texts are word numbers to decode."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from matchwork.data.collection import collection_split
@@ -11,29 +9,17 @@ from matchwork.data.tables import tab_separated
 from matchwork.errors import DataError
 from matchwork.types import Qrels
 
+MEASURES = ("P@1", "RR", "AP")
+
 
 def read_insuranceqa_v1(folder: str | Path) -> Dataset:
     """Read `answers.label.token_idx` and the `question.*` files, decoded with `vocabulary`."""
-    folder = Path(folder)
-    words = _vocabulary(folder)
-    answers = {
-        label: _decode(text, words, folder / "answers.label.token_idx", line)
-        for line, (label, text) in tab_separated(need_file(folder, "answers.label.token_idx"), 2)
-    }
-    train_file = need_file(folder, "question.train.token_idx.label")
-    train = (
-        _Question(_decode(text, words, train_file, line), truth.split(), None)
-        for line, (text, truth) in tab_separated(train_file, 2)
-    )
-    splits = {"train": _question_split("train", train, answers, train_file)}
+    files = _Release(Path(folder), "answers.label.token_idx")
+    splits = {"train": files.split("train", "question.train.token_idx.label", "text truth")}
     for name in ("dev", "test1", "test2"):
-        path = need_file(folder, f"question.{name}.label.token_idx.pool")
-        questions = (
-            _Question(_decode(text, words, path, line), truth.split(), pool.split())
-            for line, (truth, text, pool) in tab_separated(path, 3)
-        )
-        splits[name] = _question_split(name, questions, answers, path)
-    return Dataset("insuranceqa-v1", splits, measures=("P@1", "RR", "AP"))
+        file = f"question.{name}.label.token_idx.pool"
+        splits[name] = files.split(name, file, "truth text pool")
+    return Dataset("insuranceqa-v1", splits, measures=MEASURES)
 
 
 def read_insuranceqa_v2(
@@ -46,56 +32,46 @@ def read_insuranceqa_v2(
         pool: Number of Solr candidates in the file names (100, 500, 1000 or 1500).
         tokenization: "token" (lower-cased) or "raw".
     """
-    folder = Path(folder)
-    words = _vocabulary(folder)
-    answers_file = need_file(folder, f"InsuranceQA.label2answer.{tokenization}.encoded")
-    answers = {
-        label: _decode(text, words, answers_file, line)
-        for line, (label, text) in tab_separated(answers_file, 2)
+    files = _Release(Path(folder), f"InsuranceQA.label2answer.{tokenization}.encoded")
+    stem = f"InsuranceQA.question.anslabel.{tokenization}.{pool}.pool.solr"
+    splits = {
+        name: files.split(name, f"{stem}.{theirs}.encoded", "domain text truth pool")
+        for name, theirs in (("train", "train"), ("dev", "valid"), ("test", "test"))
     }
-    splits = {}
-    for name, theirs in (("train", "train"), ("dev", "valid"), ("test", "test")):
-        stem = f"InsuranceQA.question.anslabel.{tokenization}.{pool}.pool.solr.{theirs}.encoded"
-        path = need_file(folder, stem)
-        questions = (
-            _Question(_decode(text, words, path, line), truth.split(), ids.split())
-            for line, (_, text, truth, ids) in tab_separated(path, 4)
-        )
-        splits[name] = _question_split(name, questions, answers, path)
-    return Dataset("insuranceqa-v2", splits, measures=("P@1", "RR", "AP"))
+    return Dataset("insuranceqa-v2", splits, measures=MEASURES)
 
 
-@dataclass(frozen=True)
-class _Question:
-    text: str
-    truth: list[str]
-    pool: list[str] | None
+class _Release:
+    """The vocabulary and the answers of a release, which all its splits share."""
 
+    def __init__(self, folder: Path, answers: str) -> None:
+        self._folder = folder
+        vocabulary = tab_separated(need_file(folder, "vocabulary"), 2)
+        self._words = {index: word for _, (index, word) in vocabulary}
+        path = need_file(folder, answers)
+        rows = tab_separated(path, 2)
+        self._answers = {label: self._decode(text, path, line) for line, (label, text) in rows}
 
-def _vocabulary(folder: Path) -> dict[str, str]:
-    return {index: word for _, (index, word) in tab_separated(need_file(folder, "vocabulary"), 2)}
+    def split(self, name: str, file: str, layout: str) -> Split:
+        """Read the questions of a file; `layout` names its fields."""
+        path, fields = need_file(self._folder, file), layout.split()
+        queries: dict[str, str] = {}
+        qrels: Qrels = {}
+        pools: dict[str, tuple[str, ...]] = {}
+        for number, (line, values) in enumerate(tab_separated(path, len(fields))):
+            row, query_id = dict(zip(fields, values, strict=True)), f"{name}-{number}"
+            queries[query_id] = self._decode(row["text"], path, line)
+            qrels[query_id] = dict.fromkeys(row["truth"].split(), 1)
+            if "pool" in row:
+                pools[query_id] = tuple(dict.fromkeys(row["pool"].split()))
+        return collection_split(name, queries, self._answers, qrels, pools or None, source=path)
 
-
-def _decode(text: str, words: Mapping[str, str], path: Path, line: int) -> str:
-    try:
-        return " ".join(words[index] for index in text.split())
-    except KeyError as error:
-        raise DataError(f"{error.args[0]!r} is not in vocabulary", path=path, line=line) from None
-
-
-def _question_split(
-    name: str, questions: Iterator[_Question], answers: Mapping[str, str], source: Path
-) -> Split:
-    queries: dict[str, str] = {}
-    qrels: Qrels = {}
-    pools: dict[str, tuple[str, ...]] = {}
-    for number, question in enumerate(questions):
-        query_id = f"{name}-{number}"
-        queries[query_id] = question.text
-        qrels[query_id] = dict.fromkeys(question.truth, 1)
-        if question.pool is not None:
-            pools[query_id] = tuple(dict.fromkeys(question.pool))
-    return collection_split(name, queries, answers, qrels, pools or None, source=source)
+    def _decode(self, text: str, path: Path, line: int) -> str:
+        try:
+            return " ".join(self._words[index] for index in text.split())
+        except KeyError as error:
+            message = f"{error.args[0]!r} is not in vocabulary"
+            raise DataError(message, path=path, line=line) from None
 
 
 READERS.add("insuranceqa-v1", release("answers.label.token_idx*", read_insuranceqa_v1))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.data.catalogue import CATALOGUE, CatalogueEntry
+from matchwork.data.catalogue import CATALOGUE
 from matchwork.data.dataset import Dataset, Split
 
 LETTERS = "ABCDEFGHIJ"
@@ -36,17 +36,11 @@ def lcs_table(query: Sequence[str], document: Sequence[str]) -> npt.NDArray[np.i
 def lcs() -> Dataset:
     """Generate 10,000 training, 1,000 dev and 1,000 test pairs from a fixed seed."""
     streams = np.random.SeedSequence(SEED).spawn(len(SIZES))
-    return Dataset(
-        "lcs",
-        {
-            name: _split(name, size, np.random.default_rng(stream))
-            for (name, size), stream in zip(SIZES.items(), streams, strict=True)
-        },
-        task="regression",
-        measures=("MSE", "Exact"),
-        notes="Made in memory; some of the shortest pairs are in several splits.",
-        licence="Apache-2.0",
-    )
+    splits = {
+        name: _split(name, size, np.random.default_rng(stream))
+        for (name, size), stream in zip(SIZES.items(), streams, strict=True)
+    }
+    return CATALOGUE["lcs"].dataset("lcs", splits)
 
 
 def _split(name: str, size: int, rng: np.random.Generator) -> Split:
@@ -65,18 +59,3 @@ def _split(name: str, size: int, rng: np.random.Generator) -> Split:
 def _letters(rng: np.random.Generator) -> list[str]:
     length = int(rng.integers(1, MAX_LENGTH + 1))
     return [LETTERS[index] for index in rng.integers(len(LETTERS), size=length)]
-
-
-CATALOGUE.add(
-    "lcs",
-    CatalogueEntry(
-        title="Pairs of random strings and the length of their longest common subsequence",
-        build=lcs,
-        splits={"train": None, "dev": None, "test": None},
-        task="regression",
-        measures=("MSE", "Exact"),
-        licence="Apache-2.0",
-        citation="Wan et al.: Match-SRNN, IJCAI 2016",
-        notes="Letters A to J, both lengths uniform in 1..10; the target is LCS / 10.",
-    ),
-)

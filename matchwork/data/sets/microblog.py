@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts, Options
+from matchwork.data.catalogue import Options
 from matchwork.data.dataset import Split
 from matchwork.data.pairs import read_split
 from matchwork.data.partition import hold_out, part_of
@@ -67,36 +67,3 @@ def _together(years: Sequence[Split]) -> Split:
 
 def _union(mappings: Iterable[Mapping[str, T]]) -> dict[str, T]:
     return dict(chain.from_iterable(mapping.items() for mapping in mappings))
-
-
-CATALOGUE.add(
-    "trec-microblog",
-    CatalogueEntry(
-        title="TREC Microblog 2011-2014: re-ranking 1,000 tweets a topic",
-        folder="trec_microblog",
-        read=microblog,
-        splits={
-            "2011": Counts(49, 60129, 2106, candidates=39780),
-            "2012": Counts(60, 73073, 3541, candidates=49879),
-            "2013": Counts(60, 71279, 4322, candidates=46192),
-            "2014": Counts(55, 57985, 6952, candidates=41579),
-            "train-2011": Counts(149, 172769, 12792, candidates=116898),
-            "dev-2011": Counts(26, 29568, 2121, candidates=20752),
-            "train-2012": Counts(139, 161476, 11385, candidates=107206),
-            "dev-2012": Counts(25, 27917, 2109, candidates=20345),
-            "train-2013": Counts(139, 162285, 10839, candidates=110552),
-            "dev-2013": Counts(25, 28902, 1803, candidates=20686),
-            "train-2014": Counts(144, 175881, 8160, candidates=115196),
-            "dev-2014": Counts(25, 28600, 1854, candidates=20655),
-        },
-        protocol="trec-eval",
-        measures=("AP", "P@30"),
-        runs=("QL",),
-        licence="Twitter's terms and TREC research use; the tweets must not be republished",
-        citation="Rao et al.: Bridging the gap between relevance and semantic matching, EMNLP 2019",
-        notes="A year is tested on; train and dev for it are the topics of the other three, 15 % "
-        "of them dev (our cut, by hash). Judgements are NIST's full qrels: AP divides by all "
-        "relevant tweets. The run QL is the query-likelihood ranking that found the tweets; nearly "
-        "all of its scores are tied, and only trec_eval's tie rule gives its published numbers.",
-    ),
-)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts, Options
+from matchwork.data.catalogue import Options
 from matchwork.data.collection import collection_split, read_texts
 from matchwork.data.dataset import Split
 from matchwork.data.tables import need_table
@@ -27,23 +27,3 @@ def pubmed(folder: Path, names: Sequence[str], options: Options) -> dict[str, Sp
             documents = {id: text for id, text in abstracts.items() if id in own}
         splits[name] = collection_split(name, queries, documents, qrels, source=folder)
     return splits
-
-
-CATALOGUE.add(
-    "pubmed",
-    CatalogueEntry(
-        title="PubMed: 36,225 titles that search their abstracts",
-        folder="pubmed_title_abstract",
-        read=pubmed,
-        splits={
-            "train": Counts(28981, 28981, 28981),
-            "dev": Counts(3622, 3622, 3622),
-            "test": Counts(3622, 3622, 3622),
-        },
-        measures=("RR", "Success@1", "Success@10"),
-        options={"pool": ("test", "full")},
-        licence="mixed; abstracts stay with their publishers, research only",
-        notes="A stand-in for the 40,000 articles of the IASM paper, not a random sample. "
-        "pool=full ranks among all 36,225 abstracts, pool=test among those of the split.",
-    ),
-)

@@ -1,28 +1,12 @@
-"""Quora question pairs: the catalogued dev and test, and both published layouts."""
+"""Quora question pairs in both published layouts."""
 
 from pathlib import Path
 
-from matchwork.data.catalogue import CATALOGUE, CatalogueEntry, Counts
 from matchwork.data.dataset import Dataset
 from matchwork.data.pairs import PairRow, build_split, to_label
 from matchwork.data.readers import READERS, need_file, release
 from matchwork.data.tables import quoted, tab_separated, with_header
 from matchwork.errors import DataError
-
-CATALOGUE.add(
-    "quora",
-    CatalogueEntry(
-        title="Quora question pairs: dev and test of the BiMPM partition",
-        folder="quora",
-        splits={"dev": Counts(10000, 10000, 5000), "test": Counts(10000, 10000, 5000)},
-        task="classification",
-        measures=("Accuracy", "macro-F1", "F1"),
-        licence="Quora's terms, non-commercial",
-        citation="Wang, Hamza, Florian: Bilateral multi-perspective matching, IJCAI 2017",
-        notes="No training text: numbers are not comparable with those of models trained on the "
-        "384,348 pairs. 505 single questions are in both dev and test.",
-    ),
-)
 
 CLASSIFICATION = ("Accuracy", "F1", "macro-F1")
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from matchwork.data.catalogue import CATALOGUE, CatalogueEntry
+from matchwork.data.catalogue import CATALOGUE
 from matchwork.data.dataset import Dataset, Split
 
 _FILE = Path(__file__).with_name("toy.tsv")
@@ -16,12 +16,8 @@ def toy() -> Dataset:
     questions: dict[str, list[list[str]]] = {}
     for split, *texts in (line.split("\t") for line in lines):
         questions.setdefault(split, []).append(texts)
-    return Dataset(
-        "toy",
-        {name: _split(name, texts) for name, texts in questions.items()},
-        notes="Handwritten; too small to compare models on.",
-        licence="Apache-2.0",
-    )
+    splits = {name: _split(name, texts) for name, texts in questions.items()}
+    return CATALOGUE["toy"].dataset("toy", splits)
 
 
 def _split(name: str, questions: Sequence[Sequence[str]]) -> Split:
@@ -39,14 +35,3 @@ def _split(name: str, questions: Sequence[Sequence[str]]) -> Split:
         shift = number % len(ids)
         candidates[query_id] = tuple(ids[shift:] + ids[:shift])
     return Split(name, queries, documents, qrels, candidates)
-
-
-CATALOGUE.add(
-    "toy",
-    CatalogueEntry(
-        title="A few handwritten questions, for first steps and tests",
-        build=toy,
-        splits={"train": None, "dev": None, "test": None},
-        licence="Apache-2.0",
-    ),
-)

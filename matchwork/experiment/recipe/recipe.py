@@ -33,7 +33,7 @@ from matchwork.models import MODELS, MatchModel, ModelConfig, StageConfig
 from matchwork.plugins import import_plugins
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
-from matchwork.train.stages.settings import stage_configs
+from matchwork.train.config import stage_configs
 
 T = TypeVar("T")
 SECTIONS = ("data", "text", "vectors", "links", "model", "stage", "train", "run", "paper", "also")

@@ -4,7 +4,5 @@ Several stacks, that is independent LSTMs, read at once. Gates are in the order 
 cell, output; the forward direction comes first.
 """
 
-from matchwork.kernels.lstm.gpu import states_on_gpu
-from matchwork.kernels.lstm.steps import states_of
-
-__all__ = ["states_of", "states_on_gpu"]
+from matchwork.kernels.lstm.gpu import states_on_gpu as states_on_gpu
+from matchwork.kernels.lstm.steps import states_of as states_of

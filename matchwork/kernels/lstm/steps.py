@@ -7,17 +7,35 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from matchwork.kernels.lstm import reference
 from matchwork.kernels.switch import kernel
 
 
-@kernel("lstm", plain=reference.states_of)
+def plain_states(gates: Tensor, mask: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
+    """Compute `states_of` one word after the other; autograd gives the gradients."""
+    stacks, batch, length, width = gates.shape
+    logits = (gates + bias[:, None, None]).view(stacks, batch, length, 2, width // 2)
+    zeros = gates.new_zeros(stacks, batch, width // 8)
+    directions = []
+    for direction in range(2):
+        state, cell = zeros, zeros
+        states = [zeros] * length
+        for word in range(length) if direction == 0 else reversed(range(length)):
+            step = logits[:, :, word, direction] + state @ recurrent[:, direction]
+            i, f, g, o = step.chunk(4, dim=-1)
+            real = mask[:, word, None]
+            cell = torch.where(real, f.sigmoid() * cell + i.sigmoid() * g.tanh(), zeros)
+            state = torch.where(real, o.sigmoid() * cell.tanh(), zeros)
+            states[word] = state
+        directions.append(torch.stack(states, dim=2))
+    return torch.cat(directions, dim=-1)
+
+
+@kernel("lstm", plain=plain_states)
 def states_of(gates: Tensor, mask: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
     """Return the states of all words; 0 at padding.
 
     Args:
-        gates: Logits of the gates without the recurrent part, shape (stacks, batch, length,
-            8 units).
+        gates: Logits without the recurrent part, shape (stacks, batch, length, 8 units).
         mask: True = real word, shape (batch, length); padding is at the end.
         recurrent: Tensor, shape (stacks, 2, units, 4 units).
         bias: Tensor, shape (stacks, 8 units).
@@ -70,10 +88,8 @@ class _Scan(torch.autograd.Function):
         z, seen = gates.new_empty(size, 4 * units), gates.new_empty(size, units)
         cells = gates.new_empty(size if saving else 0, units)
         state, cell = gates.new_zeros(2, streams, gates.shape[1], units)
-        rows, states = (
-            gates.reshape(-1, 4 * units),
-            gates.new_zeros(2 * gates[..., 0].numel(), units),
-        )
+        rows = gates.reshape(-1, 4 * units)
+        states = gates.new_zeros(len(rows), units)
         for count, block in zip(counts, _blocks(counts, streams), strict=True):
             here = block if saving else slice(0, streams * count)
             step, curve = z[here].view(streams, count, -1), seen[here].view(streams, count, -1)
@@ -127,10 +143,9 @@ class _Scan(torch.autograd.Function):
                 torch.bmm(d_step, turned, out=dh)
                 dc *= f
         d_gates = d_rows.view(stacks, batch, length, 2, 4 * units)
-        previous = _previous(states.view(stacks, batch, length, 2, units))
-        d_recurrent = previous.flatten(1, 2).permute(0, 2, 3, 1) @ d_gates.flatten(1, 2).transpose(
-            1, 2
-        )
+        previous = previous_states(states.view(stacks, batch, length, 2, units))
+        by_stream = d_gates.flatten(1, 2).transpose(1, 2)
+        d_recurrent = previous.flatten(1, 2).permute(0, 2, 3, 1) @ by_stream
         d_bias = d_rows.view(stacks, batch * length, 8 * units).sum(1)
         return d_gates.flatten(-2), d_recurrent, d_bias, None, None
 
@@ -141,7 +156,7 @@ def _blocks(counts: list[int], streams: int) -> list[slice]:
     return [slice(*both) for both in pairwise(ends)]
 
 
-def _previous(states: Tensor) -> Tensor:
+def previous_states(states: Tensor) -> Tensor:
     """Return each direction's previous state, shape (stacks, batch, length, 2, units)."""
     before = torch.zeros_like(states)
     before[:, :, 1:, 0] = states[:, :, :-1, 0]

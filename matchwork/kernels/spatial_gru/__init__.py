@@ -5,19 +5,11 @@ IJCAI 2016, eq. 3). `spatial_gru` computes it by one of several engines, which g
 at different speeds.
 """
 
-from matchwork.kernels.spatial_gru.engines import ENGINES
-from matchwork.kernels.spatial_gru.front import spatial_gru
-from matchwork.kernels.spatial_gru.gates import Gates, spatial_gates
-from matchwork.kernels.spatial_gru.rectangles import corner_states, flip_rectangle
-from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
-
-__all__ = [
-    "ENGINES",
-    "Activation",
-    "Gates",
-    "SpatialWeights",
-    "corner_states",
-    "flip_rectangle",
-    "spatial_gates",
-    "spatial_gru",
-]
+from matchwork.kernels.spatial_gru.engines import ENGINES as ENGINES
+from matchwork.kernels.spatial_gru.engines import spatial_gru as spatial_gru
+from matchwork.kernels.spatial_gru.rectangles import corner_states as corner_states
+from matchwork.kernels.spatial_gru.rectangles import flip_rectangle as flip_rectangle
+from matchwork.kernels.spatial_gru.reference import Gates as Gates
+from matchwork.kernels.spatial_gru.reference import spatial_gates as spatial_gates
+from matchwork.kernels.spatial_gru.weights import Activation as Activation
+from matchwork.kernels.spatial_gru.weights import SpatialWeights as SpatialWeights

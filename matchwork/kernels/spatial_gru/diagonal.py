@@ -15,20 +15,11 @@ from matchwork.kernels.spatial_gru.rectangles import rectangle_mask
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
 
 
-def supports(device_type: str, dtype: torch.dtype) -> str | None:
-    """Return None: PyTorch operations run everywhere."""
-    return None
-
-
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
-    """Return the states of all cells; see `engines.EngineModule.scan`."""
+    """Return the states of all cells; see `engines.Engine.scan`."""
     inside = rectangle_mask(lengths, *scans.shape[2:4])
-    form = _Form(
-        weights.units,
-        gates=weights.gate.shape[2],
-        reset=weights.reset is not None,
-        tanh=activation == "tanh",
-    )
+    options = {"reset": weights.reset is not None, "tanh": activation == "tanh"}
+    form = _Form(weights.units, gates=weights.gate.shape[2], **options)
     states: Tensor = _Sweep.apply(  # type: ignore[no-untyped-call]
         scans, inside, _stacked(weights), weights.state, form
     )
@@ -100,24 +91,14 @@ class _Sweep(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        scans, inside, matrix, state, states = ctx.saved_tensors
-        with torch.autocast(scans.device.type, enabled=False):
-            to_scans, to_matrix, to_state = _backward(
-                gradients[0], scans, inside, matrix, state, states, ctx.form
-            )
+        with torch.autocast(gradients[0].device.type, enabled=False):
+            to_scans, to_matrix, to_state = _backward(gradients[0], *ctx.saved_tensors, ctx.form)
         return to_scans, None, to_matrix, to_state, None
 
 
-def _backward(
-    gradient: Tensor,
-    scans: Tensor,
-    inside: Tensor,
-    matrix: Tensor,
-    state: Tensor,
-    states: Tensor,
-    form: _Form,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _backward(gradient: Tensor, *saved: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of the inputs and the two matrices."""
+    scans, inside, matrix, state, states, form = saved
     units = form.units
     inputs = _to_grid(scans, inside)
     grid, adjoint = _bordered(inputs, units), _bordered(inputs, units)
@@ -174,9 +155,8 @@ def _through_cells(
     pull = values.sub_(here[:, None]).mul_(outer[:, None])
     torch.mul(_over_units(pull, gates), cells.z, out=to_z)
     if form.tanh:
-        torch.ops.aten.tanh_backward.grad_input(
-            to_candidate, cells.candidate, grad_input=to_candidate
-        )
+        tanh_backward = torch.ops.aten.tanh_backward.grad_input
+        tanh_backward(to_candidate, cells.candidate, grad_input=to_candidate)
     to_near = (state.transpose(1, 2) @ to_candidate).view_as(cells.near)
     if cells.r is not None:
         to_r = torch.unflatten(to_logits[:, : 3 * gates], 1, (3, gates))

@@ -14,12 +14,7 @@ def rectangle_mask(lengths: Tensor, rows: int, columns: int) -> Tensor:
 
 
 def flip_rectangle(inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Reverse both axes inside each item's rectangle; padding stays. Its own inverse.
-
-    Args:
-        inputs: Shape (batch, rows, columns, ...).
-        lengths: Number of real rows and columns, shape (batch, 2).
-    """
+    """Reverse both axes, 1 and 2, inside each item's rectangle; padding stays. Its own inverse."""
     rows, columns = inputs.shape[1:3]
     own = torch.arange(rows * columns, device=lengths.device).view(rows, columns)
     height, width = lengths[:, 0].clamp_max(rows), lengths[:, 1].clamp_max(columns)
@@ -40,14 +35,9 @@ def scan_inputs(inputs: Tensor, lengths: Tensor, directions: int) -> Tensor:
 
 
 def corner_states(states: Tensor, lengths: Tensor) -> Tensor:
-    """Return the state of each direction's last real cell; zeros for an empty text.
+    """Return the state of each direction's last real cell, shape (batch, directions * units).
 
-    Args:
-        states: The result of `spatial_gru`.
-        lengths: Number of real rows and columns, shape (batch, 2).
-
-    Returns:
-        Tensor, shape (batch, directions * units).
+    `states` is the result of `spatial_gru`; an empty text has zeros.
     """
     directions, batch, rows, columns, units = states.shape
     if rows == 0 or columns == 0:

@@ -1,11 +1,11 @@
-"""The backward kernel of the spatial GRU on a GPU; see `triton_tiles` for its memory layout."""
+"""The backward kernel of the spatial GRU on a GPU; see `triton_forward` for its memory layout."""
 
 # mypy: disable-error-code="untyped-decorator"
 
 import triton
 import triton.language as tl
 
-from matchwork.kernels.spatial_gru.triton_tiles import neighbours, reached, tanh
+from matchwork.kernels.spatial_gru.triton_forward import neighbours, reached, tanh
 
 
 @triton.jit(do_not_specialize=["batch", "rows", "columns"])

@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from matchwork.kernels.spatial_gru.rectangles import rectangle_mask
+from matchwork.kernels.spatial_gru.reference import neighbours_of
 from matchwork.kernels.spatial_gru.triton_backward import sweep_backward
 from matchwork.kernels.spatial_gru.triton_forward import sweep_forward
 from matchwork.kernels.spatial_gru.weights import Activation, SpatialWeights
@@ -48,7 +49,7 @@ def supports(device_type: str, dtype: torch.dtype) -> str | None:
 
 
 def scan(scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation) -> Tensor:
-    """Return the states of all cells; see `engines.EngineModule.scan`."""
+    """Return the states of all cells; see `engines.Engine.scan`."""
     states: Tensor = _Sweep.apply(  # type: ignore[no-untyped-call]
         scans, lengths, activation == "tanh", *weights
     )
@@ -66,19 +67,10 @@ class _Sweep(torch.autograd.Function):
         weights = SpatialWeights._make(None if p is None else p.contiguous() for p in parts)
         directions, batch, rows, columns, channels = scans.shape
         states = scans.new_zeros(directions, batch, rows, columns, weights.units)
-        sweep_forward[(directions * batch,)](
-            scans,
-            lengths,
-            *weights,
-            states,
-            batch,
-            rows,
-            columns,
-            GATES=weights.gate.shape[2],
-            RESET=weights.reset is not None,
-            TANH=tanh,
-            **_cut(FORWARD, weights.units, channels),
-        )
+        cut = _cut(FORWARD, weights.units, channels)
+        cut |= {"GATES": weights.gate.shape[2], "RESET": weights.reset is not None, "TANH": tanh}
+        arguments = (scans, lengths, *weights, states, batch, rows, columns)
+        sweep_forward[(directions * batch,)](*arguments, **cut)
         ctx.save_for_backward(scans, lengths, states, *weights)
         ctx.tanh = tanh
         return states
@@ -124,48 +116,27 @@ def _packed(weights: SpatialWeights) -> tuple[Tensor, Tensor]:
 
 
 def _backward(
-    gradient: Tensor,
-    scans: Tensor,
-    lengths: Tensor,
-    states: Tensor,
-    matrix: Tensor,
-    recall: Tensor,
-    tanh: bool,
+    gradient: Tensor, scans: Tensor, lengths: Tensor, states: Tensor, *packed_and_tanh: Any
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Return the gradients of the inputs and of both matrices."""
+    matrix, recall, tanh = packed_and_tanh
     directions, batch, rows, columns, channels = scans.shape
     units = states.shape[-1]
     outside = ~rectangle_mask(lengths, rows, columns).unsqueeze(-1)
-    around = _around(scans, states, outside)
+    # Every cell's left, top, diagonal, s, 1, (D, cells, 3u + c + 1); zeros outside.
+    one = scans.new_ones(()).expand_as(scans[..., :1])
+    around = torch.cat([*neighbours_of(states), scans, one], dim=-1)
+    around = around.masked_fill_(outside, 0.0).flatten(1, 3)
     logits = around @ matrix
     memory = logits[..., 4 * units : 7 * units].sigmoid_() * around[..., : 3 * units]
     logits[..., 7 * units :].baddbmm_(memory, recall)
-    sweep_backward[(directions * batch,)](
-        lengths,
-        matrix,
-        recall,
-        states,
-        gradient.contiguous(),
-        logits,
-        states.new_empty(directions, batch, 3, rows, 7 * units),
-        batch,
-        rows,
-        columns,
-        TANH=tanh,
-        **_cut(BACKWARD, units, channels),
-    )
+    wanted = states.new_empty(directions, batch, 3, rows, 7 * units)
+    arrays = (lengths, matrix, recall, states, gradient.contiguous(), logits, wanted)
+    cut = _cut(BACKWARD, units, channels)
+    sweep_backward[(directions * batch,)](*arrays, batch, rows, columns, TANH=tanh, **cut)
     to_scans = (logits @ matrix[:, 3 * units : -1].mT).view_as(scans).masked_fill_(outside, 0.0)
     to_recall = _product_of_cells(memory, logits[..., 7 * units :], batch)
     return to_scans, (_product_of_cells(around, logits, batch), to_recall)
-
-
-def _around(scans: Tensor, states: Tensor, outside: Tensor) -> Tensor:
-    """Return every cell's left, top, diagonal, s, 1, (D, cells, 3u + c + 1); zeros outside."""
-    bordered = functional.pad(states, (0, 0, 1, 0, 1, 0))
-    left, top, diagonal = bordered[:, :, 1:, :-1], bordered[:, :, :-1, 1:], bordered[:, :, :-1, :-1]
-    one = scans.new_ones(()).expand_as(scans[..., :1])
-    parts = torch.cat([left, top, diagonal, scans, one], dim=-1)
-    return parts.masked_fill_(outside, 0.0).flatten(1, 3)
 
 
 def _product_of_cells(features: Tensor, logits: Tensor, batch: int) -> Tensor:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from matchwork.kernels.switch import kernel
@@ -40,7 +41,10 @@ def last_hidden_state(
     layer_weights: int,
     first: bool = False,
 ) -> Tensor:
-    """Return the vectors after the last layer; those of padding are arbitrary.
+    """Return the vectors after the last layer, shape (batch, tokens, dim).
+
+    There are at most as many tokens as in `ids`, with `first` maybe only one; the vectors of
+    padding are arbitrary.
 
     Args:
         network: An encoder of the transformers library.
@@ -49,18 +53,14 @@ def last_hidden_state(
         options: Further inputs of shape (batch, tokens), such as `token_type_ids`.
         layer_weights: Number of weights in all layers, which says what a token costs.
         first: Only the vector of the first token is needed.
-
-    Returns:
-        Tensor, shape (batch, tokens, dim) with at most as many tokens as `ids`; with `first`
-        it may have only one.
     """
-    if ragged_forward.can_run(network):
-        saving = _worth(_SPAN_WORK, layer_weights)
+    spans = ragged_forward.can_run(network)
+    work = _SPAN_WORK if spans else _PASS_WORK["cpu" if network.device.type == "cpu" else "gpu"]
+    saving = round(work / max(1, layer_weights))  # tokens that take that many multiplications
+    if spans:
         return ragged_forward.run(network, ids, _readable(mask), first, saving, **options)
-    device = "cpu" if network.device.type == "cpu" else "gpu"
     sensitive = network.config.model_type in _PADDING_SENSITIVE
-    saving = 0 if sensitive else _worth(_PASS_WORK[device], layer_weights)
-    return _in_passes(network, ids, mask, options, saving)
+    return _in_passes(network, ids, mask, options, 0 if sensitive else saving)
 
 
 def _in_passes(
@@ -83,11 +83,4 @@ def _call(network: Any, ids: Tensor, mask: Tensor, options: Mapping[str, Tensor]
 
 def _readable(mask: Tensor) -> Tensor:
     """Unmask every row's first token: attention over no token at all is NaN."""
-    mask = mask.clone()
-    mask[:, 0] = True
-    return mask
-
-
-def _worth(multiplications: float, layer_weights: int) -> int:
-    """Return the number of tokens that cost as many multiplications in all layers."""
-    return round(multiplications / max(1, layer_weights))
+    return mask.index_fill(1, mask.new_zeros(1, dtype=torch.long), True)

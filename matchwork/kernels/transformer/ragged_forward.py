@@ -76,23 +76,17 @@ def run(
     min_saving: int = 1,
     **options: Tensor,
 ) -> Tensor:
-    """Return the vectors after the last layer; those of padding are arbitrary.
+    """Return `last_hidden_state` of a network that `can_run` accepts; every row has a real token.
 
-    Args:
-        network: A network that `can_run` accepts.
-        ids: Token ids, shape (batch, tokens).
-        mask: True = real token, shape (batch, tokens); every row has at least one.
-        first: Compute the vector of the first token only.
-        min_saving: Tokens of padding that each further span must save.
-        options: Further inputs of the embeddings, shape (batch, tokens).
-
-    Returns:
-        Tensor, shape (batch, tokens, dim), or (batch, 1, dim) with `first`.
+    Each further span must save `min_saving` tokens of padding.
     """
     lengths, order = mask.sum(dim=1).sort(stable=True)
     sorted_options = {name: values[order] for name, values in options.items()}
     padded: Tensor = network.embeddings(input_ids=ids[order], **sorted_options)
-    spans = _spans(_position_bias(network, padded), mask[order], lengths.tolist(), min_saving)
+    # MPNet's bias by distance of two tokens, shape (1, heads, tokens, tokens).
+    mpnet = network.config.model_type == "mpnet"
+    bias = network.encoder.compute_position_bias(padded[:1]) if mpnet else None
+    spans = _spans(bias, mask[order], lengths.tolist(), min_saving)
     rows = torch.split(padded, [span.rows for span in spans])
     vectors = _as_list([part[:, : span.width] for part, span in zip(rows, spans, strict=True)])
     heads, blocks = network.config.num_attention_heads, _blocks(network)
@@ -103,25 +97,18 @@ def run(
         for block in blocks[-1:]:
             queries = _layer(block, vectors, queries, spans, heads)
         return queries.unsqueeze(1)[order.argsort()]
-    width = spans[-1].width
-    parts = [
-        functional.pad(part, (0, 0, 0, width - part.shape[1])) for part in _by_span(vectors, spans)
-    ]
-    return torch.cat(parts)[order.argsort()]
+    ends = [(0, 0, 0, spans[-1].width - span.width) for span in spans]
+    parts = map(functional.pad, _by_span(vectors, spans), ends)
+    return torch.cat([*parts])[order.argsort()]
 
 
 def _spans(
     position_bias: Tensor | None, mask: Tensor, lengths: list[int], min_saving: int
 ) -> list[Span]:
     """Group rows, shortest first, into as many spans as pay off."""
-    return [
-        Span(
-            end - start,
-            lengths[end - 1],
-            _bias(position_bias, mask[start:end, : lengths[end - 1]]),
-        )
-        for start, end in pairwise([0, *pass_ends(lengths, min_saving)])
-    ]
+    ends = pairwise([0, *pass_ends(lengths, min_saving)])
+    parts = [mask[start:end, : lengths[end - 1]] for start, end in ends]
+    return [Span(part.shape[0], part.shape[1], _bias(position_bias, part)) for part in parts]
 
 
 def _by_span(tokens: Tensor, spans: list[Span]) -> list[Tensor]:
@@ -138,15 +125,15 @@ def _as_list(parts: list[Tensor]) -> Tensor:
 
 def _layer(block: Block, vectors: Tensor, queries: Tensor, spans: list[Span], heads: int) -> Tensor:
     """Apply one layer to `queries`: all tokens (`vectors` itself) or each row's first."""
-    query, key, value = (
-        apply(part, given)
-        for part, given in ((block.query, queries), (block.key, vectors), (block.value, vectors))
-    )
     of_queries = spans if queries is vectors else [Span(span.rows, 1, None) for span in spans]
-    sides = (_by_span(query, of_queries), _by_span(key, spans), _by_span(value, spans))
+    sides = (
+        _by_span(apply(block.query, queries), of_queries),
+        _by_span(apply(block.key, vectors), spans),
+        _by_span(apply(block.value, vectors), spans),
+    )
     attended = []
     for span, *parts in zip(spans, *sides, strict=True):
-        q, k, v = (_by_head(part, heads) for part in parts)
+        q, k, v = (part.view(*part.shape[:2], heads, -1).transpose(1, 2) for part in parts)
         span_output = _attend(q, k, v, span.bias, block.attention_dropout)
         attended.append(span_output.transpose(1, 2).flatten(2))
     mixed = _drop(apply(block.mix, _as_list(attended)), block.mix_dropout)
@@ -155,10 +142,6 @@ def _layer(block: Block, vectors: Tensor, queries: Tensor, spans: list[Span], he
     narrow = _drop(apply(block.narrow, wide), block.narrow_dropout)
     result: Tensor = block.norm(narrow + middle)
     return result
-
-
-def _by_head(part: Tensor, heads: int) -> Tensor:
-    return part.view(*part.shape[:2], heads, -1).transpose(1, 2)
 
 
 def _attend(
@@ -193,14 +176,6 @@ def _drops(layer: nn.Module) -> bool:
     return layer.training and not idle
 
 
-def _position_bias(network: Any, padded: Tensor) -> Tensor | None:
-    """Return MPNet's bias by distance of two tokens, shape (1, heads, tokens, tokens)."""
-    if network.config.model_type != "mpnet":
-        return None
-    bias: Tensor = network.encoder.compute_position_bias(padded[:1])
-    return bias
-
-
 def _bias(position_bias: Tensor | None, mask: Tensor) -> Tensor | None:
     real = mask[:, None, None, :]
     whole, longest = bool(mask.all()), mask.shape[1]
@@ -212,12 +187,10 @@ def _bias(position_bias: Tensor | None, mask: Tensor) -> Tensor | None:
 
 def _blocks(network: Any) -> list[Block]:
     path, names = _PARTS[network.config.model_type]
-
-    def part(layer: Any, name: str) -> Any:
-        return attrgetter(name)(layer) if name else None
-
-    layers = attrgetter(path)(network)
-    return [Block._make(part(layer, name) for name in names) for layer in layers]
+    return [
+        Block._make(attrgetter(name)(layer) if name else None for name in names)
+        for layer in attrgetter(path)(network)
+    ]
 
 
 _FEED_FORWARD = (
@@ -227,33 +200,31 @@ _FEED_FORWARD = (
 _BERT = (
     "encoder.layer",
     (
-        *(f"attention.self.{name}" for name in ("query", "key", "value", "dropout")),
-        *(f"attention.output.{name}" for name in ("dense", "dropout", "LayerNorm")),
-        *_FEED_FORWARD,
+        *("attention.self.query", "attention.self.key", "attention.self.value"),
+        *("attention.self.dropout", "attention.output.dense", "attention.output.dropout"),
+        *("attention.output.LayerNorm", *_FEED_FORWARD),
     ),
 )
 _MPNET = (
     "encoder.layer",
     (
-        *(f"attention.attn.{name}" for name in ("q", "k", "v", "dropout", "o")),
+        *("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        *("attention.attn.dropout", "attention.attn.o"),
         *("attention.dropout", "attention.LayerNorm", *_FEED_FORWARD),
     ),
 )
 _DISTILBERT = (
     "transformer.layer",
     (
-        *(f"attention.{name}" for name in ("q_lin", "k_lin", "v_lin", "dropout", "out_lin")),
+        *("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+        *("attention.dropout", "attention.out_lin"),
         *("", "sa_layer_norm"),  # no dropout after attention
-        *(f"ffn.{name}" for name in ("lin1", "activation", "lin2", "dropout")),
+        *("ffn.lin1", "ffn.activation", "ffn.lin2", "ffn.dropout"),
         "output_layer_norm",
     ),
 )
 # Where the layers of a network are, and in each layer the parts of a `Block`.
 _PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "bert": _BERT,
-    "camembert": _BERT,
-    "distilbert": _DISTILBERT,
-    "mpnet": _MPNET,
-    "roberta": _BERT,
-    "xlm-roberta": _BERT,
+    **dict.fromkeys(("bert", "camembert", "roberta", "xlm-roberta"), _BERT),
+    **{"distilbert": _DISTILBERT, "mpnet": _MPNET},
 }

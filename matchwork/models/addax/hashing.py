@@ -1,6 +1,5 @@
 """Hashing auto-encoder: token vectors to binary codes and back."""
 
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -50,35 +49,22 @@ class Hashed:
 
     def _error(self, difference: Tensor) -> Tensor:
         """Sum or average the squares over the real tokens of every text."""
+        shares, average = self._mask.to(self.soft.dtype), self._of.reduction == "mean"
+        if average:
+            shares = shares / shares.sum(dim=-1, keepdim=True).clamp_min_(1)
         with torch.autocast(difference.device.type, enabled=False):
-            errors = (self._shares.unsqueeze(-2) @ difference.square()).squeeze(-2)
-        return errors.sum(dim=-1) if self._of.reduction == "sum" else errors.mean(dim=-1)
-
-    @cached_property
-    def _shares(self) -> Tensor:
-        """Weights of the tokens' squares, shape (batch, tokens)."""
-        real = self._mask.to(self.soft.dtype)
-        if self._of.reduction == "sum":
-            return real
-        return real / real.sum(dim=-1, keepdim=True).clamp_min_(1)
+            errors = (shares.unsqueeze(-2) @ difference.square()).squeeze(-2)
+        return errors.mean(dim=-1) if average else errors.sum(dim=-1)
 
 
 class HashingDenoiser(nn.Module):
-    """Three layers to codes of `bits` and three back.
+    """Three layers to codes of `bits` and three back, in float32 or wider: signs flip at zero.
 
-    Computes in at least 32 bits, because signs are decided close to zero.
-
-    Args:
-        dim: Width of the vectors.
-        bits: Width of the codes.
-        alpha: Steepness of the tanh that stands in for the sign.
-        tied: Decode with the encoder's weights, transposed.
-        reduction: Sum or average errors over tokens and values.
+    `alpha` is the steepness of the tanh that stands in for the sign; with `tied`, the decoder has
+    the encoder's weights, transposed; `reduction` of errors is over tokens and values.
     """
 
-    def __init__(
-        self, dim: int, bits: int, *, alpha: float, tied: bool, reduction: Reduction
-    ) -> None:
+    def __init__(self, dim: int, bits: int, alpha: float, tied: bool, reduction: Reduction) -> None:
         super().__init__()
         self.alpha, self.reduction = alpha, reduction
         widths = [dim, dim // 2, dim // 2, bits]

@@ -11,35 +11,23 @@ from matchwork.models.addax.hashing import SPREAD, SmallLinear
 
 
 class MagOutput(NamedTuple):
-    """The cell's output; gates near 1 choose the attended vector, near 0 the difference to it.
+    """The cell's output; gates near 1 choose the attended vector, near 0 the difference to it."""
 
-    Attributes:
-        vectors: New token vectors, shape (batch, own, dim).
-        element_gate: Gates of single values, shape (batch, own, dim).
-        token_gate: Gates of whole tokens, shape (batch, own).
-    """
-
-    vectors: Tensor
-    element_gate: Tensor
-    token_gate: Tensor
+    vectors: Tensor  # of tokens, (batch, own, dim)
+    element_gate: Tensor  # of single values, (batch, own, dim)
+    token_gate: Tensor  # of whole tokens, (batch, own)
 
 
 class MagCell(nn.Module):
     """Rewrite one side's tokens by attention to the other side.
 
     The gates read raw scores by position: row j of `weight` and entry j of `token_weight` belong
-    to token j of the other text.
-
-    Args:
-        dim: Width of the vectors.
-        length: Maximum number of tokens of the other text.
-        highway: Pass the gated vectors through a highway layer.
-        dropout: Dropout of the gated vectors.
-        gate_bias: Initial bias of the highway's gate.
+    to token j of the other text, which has `length` tokens at most. With `highway`, the gated
+    vectors pass a highway layer, whose gate has the initial bias `gate_bias`.
     """
 
     def __init__(
-        self, dim: int, length: int, *, highway: bool, dropout: float, gate_bias: float
+        self, dim: int, length: int, highway: bool, dropout: float, gate_bias: float
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(length, dim))
@@ -56,30 +44,28 @@ class MagCell(nn.Module):
 
     @torch.no_grad()
     def start_as_own(self) -> None:
-        """Start with an output near the cell's own input.
-
-        With gates near 0.5, a quarter of the attended vector and a quarter of the difference add
-        up to a quarter of the token.
-        """
+        """Start with an output near the cell's own input."""
+        # With gates near 0.5, a quarter of the attended vector and of the difference add up to a
+        # quarter of the token.
         if hasattr(self, "transform"):
             whole = 4 * torch.eye(self.output.out_features)
             self.output.weight.copy_(torch.cat([whole, whole], dim=1))
 
     def forward(self, own: Tensor, other: Tensor, scores: Tensor, mask: Tensor) -> MagOutput:
-        """Attend to the other text and gate the result.
+        """Rewrite `own` vectors, (batch, own, dim), by attention to `other` ones.
 
-        Args:
-            own: Vectors to rewrite, shape (batch, own, dim).
-            other: Vectors to attend to, shape (batch, other, dim).
-            scores: Shape (batch, own, other); 0 at padding, so that gates ignore it.
-            mask: Real tokens of the other text, shape (batch, own or 1, other).
+        Scores, shape (batch, own, other), must be 0 at padding, so that gates ignore it; `mask` has
+        the real tokens of the other text.
         """
         attended = attend(other, scores, mask)
         element_gate, token_gate = self._gates(scores)
         both = torch.stack([attended, own - attended], dim=-2)
         gated = element_gate * token_gate * both
         if hasattr(self, "transform"):
-            vectors = self.output(self._highway(self.dropout(gated.flatten(-2))))
+            joined = self.dropout(gated.flatten(-2))
+            gate = torch.sigmoid(self.gate(joined))
+            mixed = torch.lerp(joined.to(gate.dtype), torch.relu(self.transform(joined)), gate)
+            vectors = self.output(mixed)
         else:
             vectors = self.dropout(gated.sum(dim=-2))
         return MagOutput(vectors, element_gate[..., 0, :], token_gate[..., 0, 0])
@@ -95,7 +81,3 @@ class MagCell(nn.Module):
         pairs = torch.stack([gates, 1 - gates], dim=-2)
         values, tokens = torch.split(pairs, [len(self.bias), 1], dim=-1)
         return values, tokens
-
-    def _highway(self, joined: Tensor) -> Tensor:
-        gate = torch.sigmoid(self.gate(joined))
-        return torch.lerp(joined.to(gate.dtype), torch.relu(self.transform(joined)), gate)

@@ -29,7 +29,7 @@ from matchwork.interact import (
     Codes,
     Evidence,
     Interaction,
-    LazyEvidence,
+    LazyMapping,
     MaxSim,
     WordWeights,
     attend,
@@ -44,45 +44,27 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, kw_only=True)
 class AddaxConfig(ModelConfig):
-    """Settings of `ADDAX`.
+    """Settings of `ADDAX`."""
 
-    Attributes:
-        query_length: Most query tokens; weights of the gates belong to positions.
-        document_length: Most document tokens.
-        cells: Cells with or without highway, cross attention alone, or nothing.
-        scale_scores: Divide attention scores by the root of the width.
-        gate_bias: Initial bias of the highway's gates.
-        dropout: Dropout in the cells.
-        denoiser: Hash documents; otherwise they are projected.
-        hash_dim: Width of codes and projections.
-        alpha: Steepness of the tanh that stands in for the sign in training.
-        delta: Weight of the codes' error in the loss.
-        gamma: Weight of the restored vectors' error in the loss.
-        reduction: Sum or average errors over tokens and values.
-        tied: Decode with the encoder's weights, transposed.
-        aux: Documents whose errors are added to the loss: all, or positive ones.
-        query_activation: Activation of the query projection.
-        inference: Codes at inference: signs, or their tanh.
-        start: Initial weights: random, or "aligned", where the score is close to MaxSim of the
-            encoder's own vectors (the closer, the further `gate_bias` is below 0).
-    """
-
-    query_length: int = 32
-    document_length: int = 128
+    query_length: int = 32  # most query tokens; weights of the gates belong to positions
+    document_length: int = 128  # most document tokens
+    # cells with or without highway, cross attention alone, or nothing
     cells: Literal["highway", "plain", "attention", "none"] = "highway"
-    scale_scores: bool = False
-    gate_bias: float = 0.0
-    dropout: float = 0.1
-    denoiser: bool = True
-    hash_dim: int = 300
-    alpha: float = 5.0
-    delta: float = 1e-6
-    gamma: float = 0.003
-    reduction: Literal["sum", "mean"] = "sum"
-    tied: bool = True
-    aux: Literal["both", "positive"] = "both"
-    query_activation: Literal["tanh", "linear"] = "tanh"
-    inference: Literal["sign", "tanh"] = "sign"
+    scale_scores: bool = False  # divide attention scores by the root of the width
+    gate_bias: float = 0.0  # initial bias of the highway's gates
+    dropout: float = 0.1  # dropout in the cells
+    denoiser: bool = True  # hash documents; otherwise they are projected
+    hash_dim: int = 300  # width of codes and projections
+    alpha: float = 5.0  # steepness of the tanh that stands in for the sign in training
+    delta: float = 1e-6  # weight of the codes' error in the loss
+    gamma: float = 0.003  # weight of the restored vectors' error in the loss
+    reduction: Literal["sum", "mean"] = "sum"  # sum or average errors over tokens and values
+    tied: bool = True  # decode with the encoder's weights, transposed
+    aux: Literal["both", "positive"] = "both"  # documents whose errors are in the loss
+    query_activation: Literal["tanh", "linear"] = "tanh"  # activation of the query projection
+    inference: Literal["sign", "tanh"] = "sign"  # codes at inference: signs, or their tanh
+    # initial weights: random, or "aligned", where the score is close to MaxSim of the
+    # encoder's own vectors (the closer, the further `gate_bias` is below 0)
     start: Literal["normal", "aligned"] = "normal"
 
     def __post_init__(self) -> None:
@@ -90,16 +72,6 @@ class AddaxConfig(ModelConfig):
         require_at_least(self, 0, "delta", "gamma")
         require_positive(self, "alpha")
         require_dropout(self, "dropout")
-
-    @property
-    def max_query_length(self) -> int:
-        """`query_length`."""
-        return self.query_length
-
-    @property
-    def max_document_length(self) -> int:
-        """`document_length`."""
-        return self.document_length
 
 
 class AddaxTrace(NamedTuple):
@@ -151,15 +123,12 @@ class ADDAX(MatchModel):
         if config.denoiser and dim < 2:
             raise ConfigError(f"the denoiser halves the vectors' width, which is {dim}")
         if config.cells in ("highway", "plain"):
-            self.query_cell = self._cell(config.document_length)
-            self.document_cell = self._cell(config.query_length)
+            options = config.cells == "highway", config.dropout, config.gate_bias
+            self.query_cell = MagCell(dim, config.document_length, *options)
+            self.document_cell = MagCell(dim, config.query_length, *options)
         if config.denoiser:
             self.denoiser = HashingDenoiser(
-                dim,
-                config.hash_dim,
-                alpha=config.alpha,
-                tied=config.tied,
-                reduction=config.reduction,
+                dim, config.hash_dim, config.alpha, config.tied, config.reduction
             )
         else:
             self.document_projection = SmallLinear(dim, config.hash_dim)
@@ -179,33 +148,22 @@ class ADDAX(MatchModel):
         with torch.no_grad():
             self.query_projection.weight.copy_(projection)
 
-    def _cell(self, length: int) -> MagCell:
-        config = self.config
-        return MagCell(
-            self.encoder.dim,
-            length,
-            highway=config.cells == "highway",
-            dropout=config.dropout,
-            gate_bias=config.gate_bias,
-        )
-
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """Apply cells, codes and MaxSim; the penalty is the weighted error of the auto-encoder."""
         query = trim_padding(query, self.config.query_length, "query")
         document = trim_padding(document, self.config.document_length, "document")
         trace = self.trace(query, document)
-        penalty = None  # not needed in inference mode
-        if trace.hashed is not None and not torch.is_inference_mode_enabled():
-            of_codes, of_vectors = trace.hashed.code_error, trace.hashed.restored_error
-            penalty = self.config.delta * of_codes + self.config.gamma * of_vectors
-        evidence = LazyEvidence(lambda: self._evidence(query, document, trace))
+        penalty = None
+        if (hashed := trace.hashed) is not None and not torch.is_inference_mode_enabled():
+            errors = hashed.code_error, hashed.restored_error
+            penalty = self.config.delta * errors[0] + self.config.gamma * errors[1]
+        evidence = LazyMapping(lambda: self._evidence(query, document, trace))
         return MatchOutput(trace.best.scores, evidence, penalty=penalty)
 
     def trace(self, query: Encoded, document: Encoded) -> AddaxTrace:
         """Compute equations 3 to 14; texts must not be longer than the settings say."""
-        (query_vectors, query_cell), (document_vectors, document_cell) = self._interact(
-            query, document
-        )
+        of_query, of_document = self._interact(query, document)
+        (query_vectors, query_cell), (document_vectors, document_cell) = of_query, of_document
         projected = self.query_projection(query_vectors)
         if self.config.query_activation == "tanh":
             projected = torch.tanh(projected)
@@ -247,17 +205,12 @@ class ADDAX(MatchModel):
             "alignment": Interaction(answers, best.mask),
             "query_answer": WordWeights(best.values, query.mask, "query"),
             "document_answer": WordWeights(answers.sum(dim=1), document.mask, "document"),
+            **_gates("query", trace.query_cell, query.mask),
+            **_gates("document", trace.document_cell, document.mask),
         }
-        evidence |= _gates("query", trace.query_cell, query.mask)
-        evidence |= _gates("document", trace.document_cell, document.mask)
         if trace.hashed is not None:
-            evidence["codes"] = Codes(
-                trace.hashed.soft,
-                document.mask,
-                "document",
-                before=trace.document_vectors,
-                after=trace.hashed.restored,
-            )
+            vectors = trace.document_vectors, trace.hashed.restored
+            evidence["codes"] = Codes(trace.hashed.soft, document.mask, "document", *vectors)
         return evidence
 
 

@@ -12,27 +12,16 @@ from matchwork.models.hcan.semantic import Pooling, Salience
 
 
 class Preset(NamedTuple):
-    """The differences of the paper and its code; see also `relevance` and `SemanticMatching`.
-
-    Attributes:
-        competitors: Phrases that the softmax of relevance matching is over.
-        mean_feature: Whether relevance features include the means.
-        first_level: First level that is matched for relevance.
-        weighted_levels: Number of levels, from the words on, with phrase weights; None: all.
-        salience: How document words are weighed.
-        pooling: How BiLSTM states are pooled.
-        rectify: Whether BiLSTMs on contextual levels have a ReLU on their input.
-        head_layers: Number of hidden layers of the classifier.
-    """
+    """The differences of the paper and its code; see also `relevance` and `SemanticMatching`."""
 
     competitors: Competitors
-    mean_feature: bool
-    first_level: int
-    weighted_levels: int | None
+    mean_feature: bool  # whether relevance features include the means
+    first_level: int  # that is matched for relevance
+    weighted_levels: int | None  # with phrase weights, from the words on; None: all
     salience: Salience
     pooling: Pooling
-    rectify: bool
-    head_layers: int
+    rectify: bool  # a ReLU on the input of BiLSTMs on contextual levels
+    head_layers: int  # hidden layers of the classifier
 
 
 PRESETS = {
@@ -43,34 +32,19 @@ PRESETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class HCANConfig(ModelConfig):
-    """Settings of `HCAN`.
+    """Settings of `HCAN`."""
 
-    Attributes:
-        parts: Relevance matching, semantic matching, or both.
-        preset: Variant of the model, see `PRESETS`.
-        encoder: Kind of the shared encoder, see `Levels`.
-        num_layers: Layers of the encoder.
-        filters: Width of its layers.
-        kernel: Width of its (first) convolution, in words.
-        hidden: Width of the BiLSTM's pooled output ("paper") and of the classifier.
-        dropout: Dropout in the encoder.
-        query_length: Longest query; relevance features belong to positions.
-        num_classes: Number of classes.
-        phrase_weights: Weigh query phrases by their rarity in the training texts; off by default,
-            as in the authors' code.
-    """
-
-    parts: Literal["both", "relevance", "semantic"] = "both"
-    preset: Literal["paper", "code"] = "code"
-    encoder: LevelKind = "deep"
-    num_layers: int = 4
-    filters: int = 128
-    kernel: int = 2
-    hidden: int = 150
-    dropout: float = 0.0
-    query_length: int = 40
-    num_classes: int = 2
-    phrase_weights: bool = False
+    parts: Literal["both", "relevance", "semantic"] = "both"  # of the model
+    preset: Literal["paper", "code"] = "code"  # variant of the model, see `PRESETS`
+    encoder: LevelKind = "deep"  # kind of the shared encoder, see `Levels`
+    num_layers: int = 4  # layers of the encoder
+    filters: int = 128  # width of its layers
+    kernel: int = 2  # width of its (first) convolution, in words
+    hidden: int = 150  # width of the BiLSTM's pooled output ("paper") and of the classifier
+    dropout: float = 0.0  # dropout in the encoder
+    query_length: int = 40  # longest query; relevance features belong to positions
+    num_classes: int = 2  # number of classes
+    phrase_weights: bool = False  # weigh query phrases by rarity; off in the authors' code
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "num_layers", "kernel", "query_length")
@@ -80,8 +54,3 @@ class HCANConfig(ModelConfig):
         for name in ("filters", "hidden"):
             if getattr(self, name) % 2:
                 raise ConfigError(f"{name} must be even, got {getattr(self, name)}")
-
-    @property
-    def max_query_length(self) -> int:
-        """`query_length`."""
-        return self.query_length

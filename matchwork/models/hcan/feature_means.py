@@ -30,10 +30,7 @@ class FeatureMeans(nn.Module):
             mean.copy_(sums[part] / max(1, num_rows))
 
     def hold(self, features: Features) -> dict[str, dict[str, Tensor]]:
-        """Return each part's features with the means of all others; "neither" has means only.
-
-        Empty if no means were fitted.
-        """
+        """Return each part's features with the means of all others; nothing until fitted."""
         if not any(bool(mean.any()) for mean in self.buffers()):
             return {}
         usual = {part: mean.expand_as(features[part]) for part, mean in self.named_buffers()}

@@ -18,14 +18,9 @@ class Levels(nn.Module):
     Convolutions are padded on the right: position j stands for the phrase that starts there.
     `phrase_lengths` are the numbers of words behind a position, for levels 0 to `num_layers`.
 
-    Args:
-        kind: "deep": stacked convolutions; "wide": parallel convolutions over the words, each with
-            a kernel one wider than the one before; "contextual": stacked bidirectional LSTMs.
-        dim: Width of the word vectors.
-        filters: Width of every layer.
-        num_layers: Number of layers.
-        kernel: Width of the (first) convolution, in words.
-        dropout: Dropout after every layer, and of whole channels of the words.
+    Kinds are "deep": stacked convolutions; "wide": parallel convolutions over the words, each with
+    a `kernel` one wider than the one before; "contextual": stacked bidirectional LSTMs. Every
+    layer is `filters` wide. Dropout is after every layer, and of whole channels of the words.
     """
 
     def __init__(
@@ -47,12 +42,10 @@ class Levels(nn.Module):
             else _Phrases(width, filters, kernel + h if kind == "wide" else kernel)
             for h, width in enumerate(widths)
         )
-        grown = [(kernel - 1) * h for h in range(1, num_layers + 1)]
-        if kind == "wide":
-            grown = [kernel - 1 + h for h in range(num_layers)]
-        elif kind == "contextual":
-            grown = [0] * num_layers
-        self.phrase_lengths = [1, *(1 + more for more in grown)]
+        first, more = {"deep": (kernel, kernel - 1), "wide": (kernel, 1), "contextual": (1, 0)}[
+            kind
+        ]
+        self.phrase_lengths = [1, *(first + more * h for h in range(num_layers))]
 
     def forward(self, text: Encoded) -> list[Tensor]:
         """Return levels 0 (words) to `num_layers`, each (batch, length, width), 0 at padding."""
@@ -61,8 +54,7 @@ class Levels(nn.Module):
         levels = [words]
         for layer in self.layers:
             states = layer(words if self.kind == "wide" else levels[-1], text.mask)
-            states = functional.dropout(states, self.dropout, self.training)
-            levels.append(states)
+            levels.append(functional.dropout(states, self.dropout, self.training))
         return levels
 
 

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from matchwork.encode import Encoded, Encoder
-from matchwork.interact import Evidence, Interaction, LazyEvidence, LazyMapping, WordWeights
+from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights, pair_mask
 from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
 from matchwork.models.hcan.config import PRESETS, HCANConfig
@@ -38,19 +38,11 @@ from matchwork.text import PairBatch, TokenTable
 
 
 class HCANTrace(NamedTuple):
-    """Intermediate results of a batch.
+    """Intermediate results of a batch; features have shape (batch, levels, width)."""
 
-    Attributes:
-        weights: Weights of query phrases, shape (batch, levels, query).
-        relevance: Relevance tables by level.
-        attention: Co-attention; None without semantic matching.
-        relevance_features: Shape (batch, levels, width).
-        semantic_features: Shape (batch, levels, width).
-    """
-
-    weights: Tensor
-    relevance: list[Relevance]
-    attention: CoAttention | None
+    weights: Tensor  # of query phrases, (batch, levels, query)
+    relevance: list[Relevance]  # by level
+    attention: CoAttention | None  # None without semantic matching
     relevance_features: Tensor
     semantic_features: Tensor
 
@@ -85,14 +77,8 @@ class HCAN(MatchModel):
     def __init__(self, config: HCANConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         self.preset = PRESETS[config.preset]
-        self.levels = Levels(
-            config.encoder,
-            encoder.dim,
-            config.filters,
-            config.num_layers,
-            config.kernel,
-            config.dropout,
-        )
+        sizes = config.filters, config.num_layers, config.kernel
+        self.levels = Levels(config.encoder, encoder.dim, *sizes, dropout=config.dropout)
         shapes: dict[str, tuple[int, int]] = {}
         if config.parts != "semantic":
             tables = config.num_layers + 1 - self.preset.first_level
@@ -100,15 +86,11 @@ class HCAN(MatchModel):
             if config.phrase_weights:
                 self.phrases = PhraseWeights()
         if config.parts != "relevance":
-            last = self.preset.pooling == "last"
-            self.semantic = SemanticMatching(
-                config.filters,
-                (config.hidden if last else config.filters) // 2,
-                config.num_layers,
-                salience=self.preset.salience,
-                pooling=self.preset.pooling,
-                rectify=self.preset.rectify and config.encoder == "contextual",
-            )
+            pooling, rectify = self.preset.pooling, self.preset.rectify
+            width = config.hidden if pooling == "last" else config.filters
+            options = self.preset.salience, pooling, rectify and config.encoder == "contextual"
+            semantic_sizes = config.filters, width // 2, config.num_layers
+            self.semantic = SemanticMatching(*semantic_sizes, *options)
             shapes["semantic"] = (config.num_layers, self.semantic.width)
         if config.parts == "both":
             self.means = FeatureMeans(shapes)
@@ -133,15 +115,12 @@ class HCAN(MatchModel):
     ) -> MatchOutput:
         """Encode levels, compute features of both parts, classify.
 
-        Args:
-            query: Encoded queries.
-            document: Encoded documents.
-            phrase_weights: Shape (batch, levels + 1, query); None: the model's own.
+        `phrase_weights`, shape (batch, levels + 1, query), replace the model's own.
         """
         query = self._cut(query)
         trace = self.trace(query, document, phrase_weights)
         logits = self.classify(trace.relevance_features, trace.semantic_features)
-        evidence = LazyEvidence(lambda: self._evidence(query, document, trace))
+        evidence = LazyMapping(lambda: self._evidence(query, document, trace))
         parts = LazyMapping(lambda: self._part_scores(trace))
         return MatchOutput(_log_odds(logits), evidence, logits, parts)
 
@@ -150,7 +129,7 @@ class HCAN(MatchModel):
     ) -> HCANTrace:
         """Compute all features; a part that the model lacks has width 0."""
         by_query, by_document = self.levels(query), self.levels(document)
-        cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        cells = pair_mask(query, document)
         weights = self._weights(query, phrase_weights)
         sides = (torch.stack(by_query[1:]), torch.stack(by_document[1:]))
         tables: list[Relevance] = []
@@ -166,12 +145,11 @@ class HCAN(MatchModel):
         self, words: tuple[Tensor, Tensor], levels: tuple[Tensor, Tensor], cells: Tensor
     ) -> list[Relevance]:
         """Match the words, if the preset does, and all levels above them at once."""
-        above = relevance(
-            *levels, cells.expand(len(levels[0]), *cells.shape), self.preset.competitors
-        )
+        all_cells, competitors = cells.expand(len(levels[0]), *cells.shape), self.preset.competitors
+        above = relevance(*levels, all_cells, competitors)
         tables = [Relevance(*parts) for parts in zip(*above, strict=True)]
         if self.preset.first_level == 0:
-            tables.insert(0, relevance(*words, cells, self.preset.competitors))
+            tables.insert(0, relevance(*words, cells, competitors))
         return tables
 
     def classify(self, relevance_features: Tensor, semantic_features: Tensor) -> Tensor:
@@ -208,14 +186,14 @@ class HCAN(MatchModel):
         used = weights[:, self.preset.first_level :]
         if not tables:
             return weights.new_zeros(*used.shape[:2], 0)
-        features = [torch.stack([table.largest for table in tables], dim=1)]
+        features = [[table.largest for table in tables]]
         if self.preset.mean_feature:
-            features.append(torch.stack([table.mean for table in tables], dim=1))
-        return torch.cat([pad(used * feature, (0, missing)) for feature in features], dim=-1)
+            features.append([table.mean for table in tables])
+        return torch.cat([pad(used * torch.stack(each, 1), (0, missing)) for each in features], -1)
 
     def _evidence(self, query: Encoded, document: Encoded, trace: HCANTrace) -> dict[str, Evidence]:
         """Collect relevance, phrase weights, co-attention and document salience of each level."""
-        cells = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        cells = pair_mask(query, document)
         evidence: dict[str, Evidence] = {}
         lengths = self.levels.phrase_lengths
         for level, table in enumerate(trace.relevance, start=self.preset.first_level):

@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from matchwork.models.base import FittedTables
+from matchwork.models.base import FittedTables, look_up
 from matchwork.text import TokenTable
 from matchwork.text.batch import Ids
 
-_MIX = 0x9E3779B97F4A7C15
-_SIGNED_MIX = _MIX - (1 << 64)
+_MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOW_BITS = (1 << 35) - 1
 
 
@@ -42,13 +41,8 @@ class PhraseWeights(FittedTables):
     def forward(self, ids: Tensor, mask: Tensor, lengths: Sequence[int]) -> Tensor:
         """Return weights of the phrases that start at each word, (batch, len(lengths), words).
 
-        Phrases end with the text. A phrase longer than `max_order` has the mean weight of its
-        words, an unseen one weight 1, padding weight 0.
-
-        Args:
-            ids: Shape (batch, words).
-            mask: Shape (batch, words).
-            lengths: Numbers of words in a phrase, one for each level.
+        Phrases have these `lengths`, and end with the text. One longer than `max_order` has the
+        mean weight of its words, an unseen one weight 1, padding weight 0.
         """
         positions = torch.arange(mask.shape[1], device=mask.device)
         left = (mask.sum(dim=1, keepdim=True) - positions).clamp_min(0)
@@ -66,49 +60,42 @@ class PhraseWeights(FittedTables):
 
     def _look_up(self, ids: Tensor, order: int) -> Tensor:
         """Return weights of the phrases of `order` words from each word on; any past the end."""
-        padded, keys = pad(ids, (0, order - 1)), torch.zeros_like(ids)
-        for offset in range(order):
-            keys = (keys ^ padded[:, offset : offset + ids.shape[1]]) * _SIGNED_MIX
-            keys = keys ^ ((keys >> 29) & _LOW_BITS)
+        keys = _phrase_keys(pad(ids, (0, order - 1)), order)
         if not len(self.keys):
             return torch.ones_like(keys, dtype=self.weights.dtype)
-        slots = torch.searchsorted(self.keys, keys).clamp_max(len(self.keys) - 1)
-        return torch.where(self.keys[slots] == keys, self.weights[slots], 1.0)
+        slots, seen = look_up(keys, self.keys)
+        return torch.where(seen, self.weights[slots], 1.0)
 
 
 def phrase_table(
     tables: Sequence[TokenTable], max_order: int
 ) -> tuple[Ids, npt.NDArray[np.float64]]:
-    """Count the phrases of 1 to `max_order` words; none crosses the end of a text.
+    """Return ascending keys of all phrases of 1 to `max_order` words, and their weights.
 
-    The weight of a phrase is `log(1 + tokens / count)`, scaled to [0, 1] among the phrases of
-    equal length.
-
-    Returns:
-        Keys of the phrases, ascending, and their weights, both of shape (phrases,).
+    No phrase crosses the end of a text. Its weight is `log(1 + tokens / count)`, scaled to [0, 1]
+    among the phrases of equal length.
     """
     table = TokenTable.join(tables)
     text_of = np.repeat(np.arange(len(table)), table.lengths)
     keys, weights = [], []
     for order in range(1, max_order + 1):
-        all_keys = _phrase_keys(table.flat, order)
+        all_keys = _phrase_keys(torch.from_numpy(table.flat), order).numpy()
         whole = text_of[: len(all_keys)] == text_of[order - 1 :]
         distinct, counts = np.unique(all_keys[whole], return_counts=True)
         rarity = np.log1p(len(table.flat) / counts)
         low, high = rarity.min(initial=np.inf), rarity.max(initial=-np.inf)
-        keys.append(distinct.astype(np.int64))
+        keys.append(distinct)
         weights.append((rarity - low) / (high - low) if high > low else np.zeros(len(rarity)))
     joined = np.concatenate(keys)
     ascending = np.argsort(joined)
     return joined[ascending], np.concatenate(weights)[ascending]
 
 
-def _phrase_keys(ids: Ids, order: int) -> npt.NDArray[np.uint64]:
-    """Return a 64-bit key per phrase, by position of its first word."""
-    count = max(0, len(ids) - order + 1)
-    keys = np.zeros(count, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for offset in range(order):
-            keys = (keys ^ ids[offset : offset + count].astype(np.uint64)) * np.uint64(_MIX)
-            keys ^= keys >> np.uint64(29)
+def _phrase_keys(ids: Tensor, order: int) -> Tensor:
+    """Return 64-bit hashes of the phrases that start at each of (..., words - order + 1) words."""
+    count = max(0, ids.shape[-1] - order + 1)
+    keys = torch.zeros_like(ids[..., :count])
+    for offset in range(order):
+        keys = (keys ^ ids[..., offset : offset + count]) * _MIX
+        keys = keys ^ ((keys >> 29) & _LOW_BITS)
     return keys

@@ -37,12 +37,9 @@ class BiLSTM(nn.Module):
         return self.read(project_words(vectors, self.weight, mask), mask)
 
     def read(self, gates: Tensor, mask: Tensor, stacks: slice = slice(None)) -> Tensor:
-        """Compute states from projected input.
+        """Compute states of these stacks from projected input.
 
-        Args:
-            gates: Input times `weight`, shape (chosen stacks, batch, length, 8 units).
-            mask: Shape (batch, length).
-            stacks: Which LSTMs to use.
+        `gates` is the input times `weight`, shape (chosen stacks, batch, length, 8 units).
         """
         gates = gates.to(torch.promote_types(gates.dtype, torch.float32))
         weights = (part[stacks].to(gates.dtype) for part in (self.recurrent, self.bias))

@@ -23,14 +23,10 @@ class Relevance(NamedTuple):
 
 
 def relevance(query: Tensor, document: Tensor, mask: Tensor, competitors: Competitors) -> Relevance:
-    """Return the softmaxed dot products of all phrases.
+    """Return the dot products of phrases (..., query, dim) and (..., document, dim), softmaxed.
 
-    Args:
-        query: Shape (..., query, dim).
-        document: Shape (..., document, dim).
-        mask: Shape (..., query, document).
-        competitors: Phrases that the softmax is over. With "document", the mean of a row is
-            1 / (number of document words) for any text.
+    The softmax is over the `competitors`. With "document", the mean of a row is
+    1 / (number of document words) for any text.
     """
     table = masked_softmax(query @ document.mT, mask, dim=-1 if competitors == "document" else -2)
     return Relevance(table, mask, masked_max(table, mask))

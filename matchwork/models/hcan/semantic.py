@@ -14,30 +14,19 @@ Pooling = Literal["last", "max-mean"]
 
 
 class CoAttention(NamedTuple):
-    """Attention between the texts at every level.
+    """Attention between the texts; all shapes begin with (levels, batch)."""
 
-    Attributes:
-        table: Sums to 1 over the query words, shape (levels, batch, query, document).
-        salience: Weights of document words, shape (levels, batch, document).
-        summary: Weighted sum of document words, shape (levels, batch, dim).
-    """
-
-    table: Tensor
-    salience: Tensor
-    summary: Tensor
+    table: Tensor  # (..., query, document), sums to 1 over the query words
+    salience: Tensor  # weights of document words, (..., document)
+    summary: Tensor  # weighted sum of document words, (..., dim)
 
 
 class SemanticMatching(nn.Module):
     """Co-attention and BiLSTM with separate weights for every level.
 
-    Args:
-        dim: Width of the levels.
-        units: LSTM units of each direction.
-        num_levels: Number of levels.
-        salience: Weight of a document word: its largest "attention" (the paper), or a softmax
-            over the largest "scores" (the authors' code, as in BiDAF).
-        pooling: The "last" state of each direction, or "max-mean" over the words.
-        rectify: Apply a ReLU to the input of the BiLSTM.
+    The `salience` of a document word is its largest "attention" (the paper), or a softmax over the
+    largest "scores" (the authors' code, as in BiDAF). `pooling` takes the "last" state of each
+    direction, or "max-mean" over the words. `rectify` applies a ReLU to the input of the BiLSTM.
     """
 
     def __init__(
@@ -45,7 +34,6 @@ class SemanticMatching(nn.Module):
         dim: int,
         units: int,
         num_levels: int,
-        *,
         salience: Salience,
         pooling: Pooling,
         rectify: bool,
@@ -54,13 +42,11 @@ class SemanticMatching(nn.Module):
         self.query = nn.Parameter(torch.empty(num_levels, dim))
         self.document = nn.Parameter(torch.empty(num_levels, dim))
         self.bilinear = nn.Parameter(torch.empty(num_levels, dim, dim))
-        for parameter, fans in ((self.query, dim + 1), (self.document, dim + 1)):
-            nn.init.uniform_(parameter, -math.sqrt(6 / fans), math.sqrt(6 / fans))
+        for parameter in (self.query, self.document):
+            nn.init.uniform_(parameter, -math.sqrt(6 / (dim + 1)), math.sqrt(6 / (dim + 1)))
         nn.init.uniform_(self.bilinear, -math.sqrt(3 / dim), math.sqrt(3 / dim))
         self.lstm = BiLSTM(4 * dim, units, num_levels)
-        self.salience = salience
-        self.pooling = pooling
-        self.rectify = rectify
+        self.salience, self.pooling, self.rectify = salience, pooling, rectify
         self.width = 2 * units if pooling == "last" else 4 * units
 
     def attend(
@@ -94,14 +80,13 @@ class SemanticMatching(nn.Module):
         if self.rectify or query.is_cuda:  # one large product is faster on a GPU
             states = self.lstm(self._parts(query, document, attention), document_mask)
             return self._pool(states, document_mask).transpose(0, 1)
-        # Level by level, so that the data of a level stays in the CPU's cache.
+        # Level by level, so that the data of a level stays in the CPU's cache; `chunk` accumulates
+        # the gradients of all levels only once.
         given = (query, document, attention.table, attention.summary, self.lstm.weight)
         pooled = []
-        for level, parts in enumerate(zip(*map(_by_level, given), strict=True)):
-            chosen = slice(level, level + 1)
-            states = self.lstm.read(
-                _gates(query_mask, document_mask, *parts), document_mask, chosen
-            )
+        for level, parts in enumerate(zip(*(each.chunk(len(each)) for each in given), strict=True)):
+            gates = _gates(query_mask, document_mask, *parts)
+            states = self.lstm.read(gates, document_mask, slice(level, level + 1))
             pooled.append(self._pool(states, document_mask))
         return torch.cat(pooled).transpose(0, 1)
 
@@ -120,11 +105,6 @@ class SemanticMatching(nn.Module):
         summary = attention.summary.unsqueeze(-2)
         parts = torch.cat([document, seen, document * seen, summary * seen], dim=-1)
         return parts.relu() if self.rectify else parts
-
-
-def _by_level(values: Tensor) -> tuple[Tensor, ...]:
-    """Split into levels; one `chunk` accumulates their gradients only once."""
-    return values.chunk(len(values))
 
 
 def _gates(

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from matchwork.encode import Encoded
-from matchwork.models.iam.supports import SUPPORTS, SupportName
+from matchwork.models.iam.supports import SUPPORTS, Support, SupportName
 from matchwork.models.iam.two_way import small_uniform
 
 _MAX_EXPONENT = 10.0
@@ -20,13 +20,8 @@ class AdjacentEnergy(nn.Module):
     """Energies of neighbouring states, and the context jumps computed from them.
 
     `pair` is Q, `first` q1 and `second` q2; `reference` is the mean energy of the training pairs
-    and `spread` their standard deviation.
-
-    Args:
-        dim: Width of the states.
-        support: Domain of the states' entries.
-        scaled: Divide exponents of jumps by `spread`; otherwise nearly all jumps of wide states
-            are clamped.
+    and `spread` their standard deviation. With `scaled`, exponents of jumps are divided by
+    `spread`; otherwise nearly all jumps of wide states are clamped.
     """
 
     reference: Tensor
@@ -35,15 +30,18 @@ class AdjacentEnergy(nn.Module):
     def __init__(self, dim: int, support: SupportName = "box", scaled: bool = False) -> None:
         super().__init__()
         self.kind: SupportName = support
-        self.support = SUPPORTS[support]
         self.pair = nn.Parameter(torch.empty(dim, dim))
-        self.first = nn.Parameter(torch.empty(dim))
-        self.second = nn.Parameter(torch.empty(dim))
+        self.first, self.second = (nn.Parameter(torch.empty(dim)) for _ in range(2))
         self.register_buffer("reference", torch.zeros(()))
         if scaled:
             self.register_buffer("spread", torch.ones(()))
         small_uniform(self)
         self.bound()
+
+    @property
+    def support(self) -> Support:
+        """Distributions of the states' entries."""
+        return SUPPORTS[self.kind]
 
     def extra_repr(self) -> str:
         """Return size, support, and whether jumps are scaled."""
@@ -63,9 +61,7 @@ class AdjacentEnergy(nn.Module):
         with torch.autocast(states.vectors.device.type, enabled=False):
             vectors = states.vectors.to(self.pair.dtype)
             energies = self(vectors[:, :-1], vectors[:, 1:])
-            exponents = self.reference - energies
-            if hasattr(self, "spread"):
-                exponents = exponents / self.spread
+            exponents = (self.reference - energies) / getattr(self, "spread", 1)
             exponents = exponents.clamp(-_MAX_EXPONENT, _MAX_EXPONENT)
         return pad(exponents.exp().masked_fill(~states.mask[:, 1:], 0.0), (0, 1))
 
@@ -79,8 +75,6 @@ class AdjacentEnergy(nn.Module):
 
     def contrastive_loss(self, x: Tensor, y: Tensor, steps: int) -> Tensor:
         """Return a number whose gradient is that of contrastive divergence.
-
-        The paper prints the opposite sign; minimising this one makes the data more likely.
 
         Args:
             x: States, shape (pairs, dim).
@@ -102,12 +96,10 @@ class AdjacentEnergy(nn.Module):
 
         Both terms are normalised, so that values of different models can be compared.
         """
-        sides = (x, self.field_on_first(y)), (y, self.field_on_second(x))
         total = x.new_zeros(len(x))
-        for values, field in sides:
-            normaliser = self.support.log_normaliser(field)
-            total = total + (values * field + normaliser).sum(dim=-1)
-            total = total + self.support.own_energy(values)
+        for values, field in (x, self.field_on_first(y)), (y, self.field_on_second(x)):
+            terms = values * field + self.support.log_normaliser(field)
+            total = total + terms.sum(dim=-1) + self.support.own_energy(values)
         return total
 
     @torch.no_grad()

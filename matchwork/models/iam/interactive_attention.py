@@ -42,7 +42,6 @@ class InteractiveAttention(nn.Module):
         self,
         dim: int,
         words: Tensor,
-        *,
         align: Alignment = "position",
         tied: bool = True,
         matrix: MatrixForm = "factorised",
@@ -86,8 +85,7 @@ class InteractiveAttention(nn.Module):
             energies = energies + self.terms(query_bag, document_bag).unsqueeze(1)
         energies = torch.tanh(energies)
         weights = masked_softmax(energies, document.mask)
-        context = (weights.unsqueeze(1) @ document.vectors).squeeze(1)
-        return Attended(weights, energies, context)
+        return Attended(weights, energies, (weights.unsqueeze(1) @ document.vectors).squeeze(1))
 
     def terms(self, query: WordBag, document: WordBag) -> Tensor:
         """Return `u_a.d_a + v2 d_q^T M d_a`, shape (batch,)."""
@@ -102,7 +100,7 @@ class InteractiveAttention(nn.Module):
 
     def _question(self, query: Encoded, length: int) -> Tensor:
         """Return the question's term at each of `length` positions, or one column for all."""
-        weight = self.query if hasattr(self, "query") else self.document
+        weight = getattr(self, "query", self.document)
         if self.align == "final":
             return (last_states(query) @ weight).unsqueeze(1)
         values = query.vectors @ weight

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from matchwork.encode.base import Encoded
+from matchwork.models.base import look_up
 from matchwork.models.iam.two_way import TextReader, small_uniform
 from matchwork.models.iam.word_loss import word_loss
 
@@ -21,8 +22,8 @@ class Predicted(NamedTuple):
 class LanguageModel(nn.Module):
     """Two softmax layers over words on top of a `TextReader`, forward and backward.
 
-    `words` are the sorted ids with a class of their own; all others are one class, <EOS> another.
-    There are none until `set_words` is called with those of the training texts.
+    `words` are the sorted ids with a class of their own (none until `set_words` is called); all
+    others are one class, <EOS> another.
     """
 
     words: Tensor
@@ -36,13 +37,10 @@ class LanguageModel(nn.Module):
         self.back = nn.Linear(units, 2)
 
     def set_words(self, words: Tensor, counts: Tensor) -> None:
-        """Set the words with a class of their own and make new softmax layers.
+        """Give these words (sorted ids) a class of their own; make new softmax layers.
 
-        Biases start as log frequencies; otherwise states would saturate to express them.
-
-        Args:
-            words: Sorted ids.
-            counts: Occurrences of each class: the words, all others, <EOS>.
+        Biases start as log frequencies of the `counts` of each class (the words, all others,
+        <EOS>); otherwise states would saturate to express them.
         """
         end = self.reader.end
         self.words = words.to(end.device)
@@ -55,17 +53,14 @@ class LanguageModel(nn.Module):
             setattr(self, name, layer)
 
     def forward(self, text: Encoded) -> Predicted:
-        """Predict every word from those before it and from those after it.
-
-        Nothing is predicted from an empty context. `text` must have ids.
-        """
+        """Predict every word of a text with ids from those before it and from those after it."""
         states = self.reader(text)
         classes, real = self.classes(text), states.mask[:, 1:]
         before, after = states.vectors[:, :-1][real], states.vectors[:, 1:][real]
+        following, previous = classes[:, 1:][real], classes[:, :-1][real]
         ahead, back = self.ahead, self.back
-        total = word_loss(
-            before[:, : self.units], ahead.weight, ahead.bias, classes[:, 1:][real]
-        ) + word_loss(after[:, self.units :], back.weight, back.bias, classes[:, :-1][real])
+        total = word_loss(before[:, : self.units], ahead.weight, ahead.bias, following)
+        total = total + word_loss(after[:, self.units :], back.weight, back.bias, previous)
         return Predicted(total, 2 * len(before))
 
     def classes(self, text: Encoded) -> Tensor:
@@ -74,7 +69,7 @@ class LanguageModel(nn.Module):
         known = len(self.words)
         classes = torch.full_like(text.ids, known)
         if known:
-            slots = torch.searchsorted(self.words, text.ids).clamp_max(known - 1)
-            classes = torch.where(self.words[slots] == text.ids, slots, classes)
+            slots, frequent = look_up(text.ids, self.words)
+            classes = torch.where(frequent, slots, classes)
         classes = classes.masked_fill(~text.mask, known + 1)
         return functional.pad(classes, (0, 1), value=known + 1)

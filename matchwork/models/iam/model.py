@@ -28,7 +28,7 @@ from torch.nn import functional
 from matchwork.config import require_at_least, require_dropout
 from matchwork.encode import Encoded, Encoder, WordEmbedding
 from matchwork.encode.word_embedding import hashed_vectors
-from matchwork.interact import Evidence, LazyEvidence, WordWeights
+from matchwork.interact import LazyMapping, WordWeights
 from matchwork.interact.precision import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iam.energy import AdjacentEnergy
@@ -59,37 +59,21 @@ from matchwork.text import Sequences, TokenTable
 
 @dataclass(frozen=True, kw_only=True)
 class IAMConfig(ModelConfig):
-    """Settings of `IAM`.
+    """Settings of `IAM`."""
 
-    Attributes:
-        units: LSTM units of each direction.
-        input_dim: Width of the LSTMs' input; None: that of the word vectors.
-        hidden: Width of the matching vector.
-        dropout: Dropout between LSTM layers, on their input and before the score.
-        jump: Use the context jump.
-        support: Domain of the energy model's states.
-        scale_jumps: Divide exponents of jumps by the deviation of the energies.
-        q_align: Question state for each answer state, see `InteractiveAttention`.
-        tie_u: Use the same u for question and answer states.
-        matrix: Form of M, see `InteractiveAttention`.
-        final_state: Question vector: each direction at its end, or both at the last word.
-        tune_words: Learn a shift of question words away from frozen word vectors.
-        l2: Factor of the squared norm of all trained weights in the loss.
-    """
-
-    units: int = 100
-    input_dim: int | None = None
-    hidden: int = 100
-    dropout: float = 0.5
-    jump: bool = True
-    support: SupportName = "box"
-    scale_jumps: bool = False
-    q_align: Alignment = "position"
-    tie_u: bool = True
-    matrix: MatrixForm = "factorised"
-    final_state: Literal["ends", "literal"] = "ends"
-    tune_words: bool = True
-    l2: float = 1e-5
+    units: int = 100  # LSTM units of each direction
+    input_dim: int | None = None  # width of the LSTMs' input; None: that of the word vectors
+    hidden: int = 100  # width of the matching vector
+    dropout: float = 0.5  # dropout between LSTM layers, on their input and before the score
+    jump: bool = True  # use the context jump
+    support: SupportName = "box"  # domain of the energy model's states
+    scale_jumps: bool = False  # divide exponents of jumps by the deviation of the energies
+    q_align: Alignment = "position"  # question state for each answer state
+    tie_u: bool = True  # use the same u for question and answer states
+    matrix: MatrixForm = "factorised"  # form of M, see `InteractiveAttention`
+    final_state: Literal["ends", "literal"] = "ends"  # each direction's end, or the last word
+    tune_words: bool = True  # learn a shift of question words away from frozen word vectors
+    l2: float = 1e-5  # factor of the squared norm of all trained weights in the loss
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "units", "input_dim", "hidden")
@@ -104,10 +88,8 @@ class IAMConfig(ModelConfig):
     @property
     def stage_configs(self) -> dict[str, type[StageConfig]]:
         """A language model of each side and, with the jump, the energy."""
-        stages: dict[str, type[StageConfig]] = {
-            f"language-model-{side}": LanguageModelConfig for side in ("query", "document")
-        }
-        return {**stages, "energy": EnergyConfig} if self.jump else stages
+        readers = {f"language-model-{side}": LanguageModelConfig for side in ("query", "document")}
+        return {**readers, "energy": EnergyConfig} if self.jump else {**readers}
 
 
 class IAMTrace(NamedTuple):
@@ -152,23 +134,13 @@ class IAM(MatchModel):
         self.document_reader = TextReader(dim, width, config.units, dropout=dropout)
         if config.jump:
             self.energy = AdjacentEnergy(states, config.support, config.scale_jumps)
-        for part in self._frozen():
-            part.requires_grad_(False)
+        self._frozen().requires_grad_(False)
         words = _vocabulary_vectors(encoder, width)
         self.tf_idf = TfIdf(len(words))
-        self.attention = InteractiveAttention(
-            states,
-            words,
-            align=config.q_align,
-            tied=config.tie_u,
-            matrix=config.matrix,
-            jump=config.jump,
-        )
-        if (
-            config.tune_words
-            and isinstance(encoder, WordEmbedding)
-            and not encoder.config.trainable
-        ):
+        readings = config.q_align, config.tie_u, config.matrix, config.jump
+        self.attention = InteractiveAttention(states, words, *readings)
+        frozen = isinstance(encoder, WordEmbedding) and not encoder.config.trainable
+        if config.tune_words and frozen:
             self.shift = nn.Parameter(torch.zeros(len(words), dim))
         self.from_words = nn.Linear(dim, width, bias=False)
         self.from_context = nn.Linear(states, width)
@@ -176,9 +148,9 @@ class IAM(MatchModel):
         self.from_question = nn.Linear(states, config.hidden, bias=False)
         self.from_answer = nn.Linear(states, config.hidden)
         self.classes = ScoreLayer(config.hidden, 2, bias=False)
-        for layer in (self.from_words, self.from_context, self.from_question, self.from_answer):
+        parts = self.from_words, self.from_context, self.from_question, self.from_answer
+        for layer in (*parts, self.classes):
             small_uniform(layer)
-        small_uniform(self.classes)
         self.dropout = nn.Dropout(dropout)
 
     def stages(self) -> Sequence[Stage]:
@@ -203,8 +175,7 @@ class IAM(MatchModel):
     def train(self, mode: bool = True) -> "IAM":
         """Set the training mode; frozen parts stay without dropout."""
         super().train(mode)
-        for part in self._frozen():
-            part.eval()
+        self._frozen().eval()
         return self
 
     def post_encode(self, text: Encoded, sequences: Sequences) -> Encoded:
@@ -217,7 +188,7 @@ class IAM(MatchModel):
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
         """Attend to the answer, read the question with it, classify."""
         trace = self.trace(query, document)
-        evidence = LazyEvidence(lambda: _evidence(trace, document.mask))
+        evidence = LazyMapping(lambda: _evidence(trace, document.mask))
         penalty = None
         if self.config.l2 and torch.is_grad_enabled():
             penalty = (self.config.l2 * self.squared_norm()).expand(len(query))
@@ -242,17 +213,17 @@ class IAM(MatchModel):
 
     def squared_norm(self) -> Tensor:
         """Return the squared norm of all trained weights but biases and the encoder's."""
-        weights = [
-            weight
+        norms = [
+            weight.square().sum()
             for name, weight in self.named_parameters()
             if weight.requires_grad and "bias" not in name and not name.startswith("encoder.")
         ]
-        return torch.stack([weight.square().sum() for weight in weights]).sum()
+        return torch.stack(norms).sum()
 
-    def _frozen(self) -> list[nn.Module]:
+    def _frozen(self) -> nn.ModuleList:
         """Return the parts that only stages train."""
-        readers: list[nn.Module] = [self.query_reader, self.document_reader]
-        return [*readers, self.energy] if self.config.jump else readers
+        readers = [self.query_reader, self.document_reader]
+        return nn.ModuleList([*readers, self.energy] if self.config.jump else readers)
 
     def _shifted(self, query: Encoded) -> Encoded:
         """Add the learnt shifts to question words."""
@@ -263,7 +234,7 @@ class IAM(MatchModel):
         return Encoded(query.vectors + shift * known.unsqueeze(-1), query.mask)
 
 
-def _evidence(trace: IAMTrace, mask: Tensor) -> dict[str, Evidence]:
+def _evidence(trace: IAMTrace, mask: Tensor) -> dict[str, WordWeights]:
     """Return attention and jump of every answer word, without <EOS>."""
     weights = {"document_attention": trace.attended.weights}
     if trace.jumps is not None:

@@ -1,8 +1,8 @@
 """The stages of IAM: two language models and the energy of neighbouring states."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -25,16 +25,12 @@ _LEAST_VARIANCE = 1e-6  # of energies
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelConfig(StageConfig):
-    """Settings of a language model; batches are of texts.
-
-    Attributes:
-        min_count: Words that occur less often are one class.
-    """
+    """Settings of a language model."""
 
     clip_norm: float | None = 5.0
-    batch_size: int = 50
+    batch_size: int = 50  # texts
     patience: int | None = 2
-    min_count: int = 2
+    min_count: int = 2  # words that occur less often are one class
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,18 +39,14 @@ class LanguageModelConfig(StageConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class EnergyConfig(StageConfig):
-    """Settings of the energy model; a batch has about `batch_size` pairs of states.
+    """Settings of the energy model."""
 
-    Attributes:
-        steps: Steps of contrastive divergence.
-    """
-
-    optimizer: Literal["adam", "adamw", "adagrad", "sgd"] = "sgd"
+    optimizer: str = "sgd"
     learning_rate: float = 0.01
     weight_decay: float = 1e-4
-    batch_size: int = 256
+    batch_size: int = 256  # pairs of states, on average
     patience: int | None = 3
-    steps: int = 5
+    steps: int = 5  # of contrastive divergence
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,20 +60,11 @@ class LanguageModelStage(Stage):
     config: LanguageModelConfig
 
     def __init__(
-        self,
-        side: Side,
-        reader: TextReader,
-        units: int,
-        encode: Encode,
-        vocab_size: int,
+        self, side: Side, reader: TextReader, units: int, encode: Encode, vocab_size: int
     ) -> None:
-        self.name = f"language-model-{side}"
-        self.sides, self.after = (side,), ()
-        self.module = LanguageModel(reader, units)
-        self.config = LanguageModelConfig()
-        self._side = side
-        self._encode = encode
-        self._vocab_size = vocab_size
+        self.name, self.sides, self.after = f"language-model-{side}", (side,), ()
+        self.module, self.config = LanguageModel(reader, units), LanguageModelConfig()
+        self._encode, self._vocab_size = encode, vocab_size
 
     def prepare(self, texts: Texts, seed: int) -> None:
         """Give frequent words a class of their own."""
@@ -91,7 +74,7 @@ class LanguageModelStage(Stage):
         classes = np.append(counts[frequent], [counts[~frequent].sum(), len(table)])
         self.module.set_words(torch.from_numpy(words[frequent]), torch.from_numpy(classes))
 
-    def batches(self, texts: Texts, epoch: int, seed: int) -> Iterable[Sequences]:
+    def batches(self, texts: Texts, epoch: int, seed: int) -> "_Batches":
         """Return batches of texts of similar length."""
         return _shuffled(self._table(texts), self.config.batch_size, epoch, seed)
 
@@ -111,7 +94,7 @@ class LanguageModelStage(Stage):
         return {"loss": loss, "perplexity": float(np.exp(min(loss, 700.0)))}
 
     def _table(self, texts: Texts) -> TokenTable:
-        return texts.queries if self._side == "query" else texts.documents
+        return texts.queries if self.sides == ("query",) else texts.documents
 
     @torch.no_grad()
     def _read(self, batch: Sequences) -> Encoded:
@@ -129,38 +112,31 @@ class EnergyStage(Stage):
     config: EnergyConfig
 
     def __init__(self, energy: AdjacentEnergy, reader: TextReader, encode: Encode) -> None:
-        self.module = energy
-        self.config = EnergyConfig()
-        self._reader = reader
-        self._encode = encode
+        self.module, self.config = energy, EnergyConfig()
+        self._reader, self._encode = reader, encode
 
-    def batches(self, texts: Texts, epoch: int, seed: int) -> Iterable[Sequences]:
+    def batches(self, texts: Texts, epoch: int, seed: int) -> "_Batches":
         """Return batches of as many texts as have `batch_size` pairs on average."""
         table = texts.documents  # with <EOS>, a text has as many pairs as words
         num_texts = round(self.config.batch_size * len(table) / max(1, len(table.flat)))
         return _shuffled(table, max(1, num_texts), epoch, seed)
 
     def loss(self, batch: Sequences) -> Tensor:
-        """Return the loss of contrastive divergence; 0 for a batch without pairs.
-
-        Computed in full precision: it is a small difference of large energies.
-        """
-        pairs = self._pairs(batch)
-        with torch.autocast(pairs[0].device.type, enabled=False):
-            if not len(pairs[0]):
-                zero: Tensor = 0 * self.module(*pairs).sum()
-                return zero
-            return self.module.contrastive_loss(*pairs, self.config.steps)
+        """Return the loss of contrastive divergence; 0 for a batch without pairs."""
+        x, y = self._pairs(batch)
+        # In full precision: it is a small difference of large energies.
+        with torch.autocast(x.device.type, enabled=False):
+            if len(x):
+                return self.module.contrastive_loss(x, y, self.config.steps)
+            zero: Tensor = 0 * self.module(x, y).sum()
+            return zero
 
     def after_step(self) -> None:
         """Keep Q where the distribution exists."""
         self.module.bound()
 
     def measure(self, texts: Texts) -> dict[str, float]:
-        """Return the mean pseudo likelihood loss and the mean energy.
-
-        The likelihood itself cannot be computed, and contrastive divergence does not follow it.
-        """
+        """Return the mean pseudo likelihood loss (no likelihood can be computed) and energy."""
         loss, energy, _ = self._means(texts)
         return {"loss": loss, "energy": energy}
 
@@ -190,26 +166,25 @@ class EnergyStage(Stage):
         return neighbours(self._reader(self._encode(batch.to(self.module.pair.device))))
 
 
+@dataclass
 class _Batches:
     """Batches of a table's rows, gathered one at a time."""
 
-    def __init__(self, table: TokenTable, rows: list[Ids]) -> None:
-        self._table = table
-        self._rows = rows
+    table: TokenTable
+    rows: list[Ids]
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def __iter__(self) -> Iterator[Sequences]:
-        return map(self._table.gather, self._rows)
+        return map(self.table.gather, self.rows)
 
 
-def _shuffled(table: TokenTable, batch_size: int, epoch: int, seed: int) -> Iterable[Sequences]:
+def _shuffled(table: TokenTable, batch_size: int, epoch: int, seed: int) -> _Batches:
     rng = np.random.default_rng([seed, epoch])
     return _Batches(table, shuffled_buckets(table.lengths, batch_size, rng))
 
 
-def _in_order(table: TokenTable) -> Iterable[Sequences]:
-    no_queries = np.zeros_like(table.lengths)
-    limits = _MEASURED_TOKENS, _MEASURED_TEXTS
-    return _Batches(table, batches_by_length(no_queries, table.lengths, *limits))
+def _in_order(table: TokenTable) -> _Batches:
+    limits = np.zeros_like(table.lengths), table.lengths, _MEASURED_TOKENS, _MEASURED_TEXTS
+    return _Batches(table, batches_by_length(*limits))

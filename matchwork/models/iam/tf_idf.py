@@ -12,10 +12,7 @@ from matchwork.text import TokenTable, inverse_document_frequency
 
 
 class WordBag(NamedTuple):
-    """Sparse vectors d of norm 1: entry w is the sum of `weights` where `ids` is w.
-
-    Both tensors have shape (batch, length).
-    """
+    """Sparse vectors d of norm 1: entry w is the sum of `weights` where `ids` is w."""
 
     ids: Tensor
     weights: Tensor

@@ -10,18 +10,17 @@ _BOUND = 0.05  # of initial values
 
 
 class TwoWayStack(nn.Module):
-    """One stack of LSTMs for each direction, joined only at the top.
+    """Two layers of LSTMs for each direction, joined only at the top.
 
     Joined between layers, the second layer would have seen the word that it is to predict. On a
     GPU, layers run on packed rows, without padding; on a CPU padded rows train faster. Dropout
     between layers is torch's own: cuDNN's would not follow the seed.
     """
 
-    def __init__(self, dim: int, units: int, num_layers: int = 2, dropout: float = 0.0) -> None:
+    def __init__(self, dim: int, units: int, dropout: float = 0.0) -> None:
         super().__init__()
-        widths = [dim, *[units] * (num_layers - 1)]
-        self.ahead = nn.ModuleList(nn.LSTM(width, units) for width in widths)
-        self.back = nn.ModuleList(nn.LSTM(width, units) for width in widths)
+        self.ahead = nn.ModuleList(nn.LSTM(width, units) for width in (dim, units))
+        self.back = nn.ModuleList(nn.LSTM(width, units) for width in (dim, units))
         self.dropout = nn.Dropout(dropout)
         small_uniform(self)
 
@@ -48,15 +47,12 @@ class TwoWayStack(nn.Module):
             # Even if frozen: cuDNN stores what gradients need only in training mode.
             layer.train(torch.is_grad_enabled())
         if lengths is None:
-            states = vectors.transpose(0, 1)
-            for depth, layer in enumerate(layers):
-                states, _ = layer(self.dropout(states) if depth else states)
+            states: Tensor = layers[0](vectors.transpose(0, 1))[0]
+            states = layers[1](self.dropout(states))[0]
             return states.transpose(0, 1)
         packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        for depth, layer in enumerate(layers):
-            if depth:
-                packed = PackedSequence(self.dropout(packed.data), *packed[1:])
-            packed, _ = layer(packed)
+        packed, _ = layers[0](packed)
+        packed, _ = layers[1](PackedSequence(self.dropout(packed.data), *packed[1:]))
         states, _ = pad_packed_sequence(packed, batch_first=True, total_length=vectors.shape[1])
         return states
 
@@ -64,13 +60,11 @@ class TwoWayStack(nn.Module):
 class TextReader(nn.Module):
     """A `TwoWayStack` over texts with <EOS> appended; words of another width are projected."""
 
-    def __init__(
-        self, dim: int, width: int, units: int, num_layers: int = 2, dropout: float = 0.0
-    ) -> None:
+    def __init__(self, dim: int, width: int, units: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.end = nn.Parameter(torch.empty(dim))
         self.project = nn.Linear(dim, width, bias=False) if width != dim else nn.Identity()
-        self.stack = TwoWayStack(width, units, num_layers, dropout)
+        self.stack = TwoWayStack(width, units, dropout)
         small_uniform(self)
 
     def forward(self, text: Encoded) -> Encoded:
@@ -91,16 +85,14 @@ def with_end(text: Encoded, end: Tensor) -> Encoded:
 def last_states(states: Encoded, literal: bool = False) -> Tensor:
     """Return the final states of both directions, shape (batch, 2 units).
 
-    Args:
-        states: States of both directions, (batch, length, 2 units).
-        literal: Take the backward state at the last word, where it has seen that word only.
+    With `literal`, the backward state is that of the last word, where it has seen that word only.
     """
     units = states.dim // 2
     last = (states.mask.sum(dim=1) - 1).clamp_min(0)
     rows = torch.arange(len(states), device=last.device)
-    at_last = states.vectors[rows, last]
-    back = at_last if literal else states.vectors[:, 0]
-    return torch.cat([at_last[:, :units], back[:, units:]], dim=-1)
+    ahead = states.vectors[rows, last]
+    back = ahead if literal else states.vectors[:, 0]
+    return torch.cat([ahead[:, :units], back[:, units:]], dim=-1)
 
 
 def small_uniform(module: nn.Module) -> None:

@@ -18,17 +18,12 @@ _ENTRIES = {"cpu": 2**20, "cuda": 2**26}
 def word_loss(states: Tensor, weight: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
     """Return the summed negative log likelihood of the classes; logits are `states weightᵀ + bias`.
 
-    Under autocast, products have its dtype and sums that of the bias, as with a linear layer.
-
-    Args:
-        states: Shape (rows, dim).
-        weight: Shape (words, dim).
-        bias: Shape (words,).
-        classes: Right classes, shape (rows,).
+    Shapes are (rows, dim), (words, dim), (words,) and (rows,). Under autocast, products have its
+    dtype and sums that of the bias, as with a linear layer.
     """
-    inputs = states, weight, bias
+    inputs = [states, weight, bias]
     if not torch.is_grad_enabled():  # the function below cannot see that
-        inputs = states.detach(), weight.detach(), bias.detach()
+        inputs = [each.detach() for each in inputs]
     total: Tensor = _WordLoss.apply(*inputs, classes)  # type: ignore[no-untyped-call]
     return total
 

@@ -13,13 +13,10 @@ Norm = Literal["matrix", "row"]
 
 
 def matrix_distance(left: Tensor, right: Tensor, norm: Norm = "matrix") -> Tensor:
-    """Return the Frobenius distance after normalisation, shape (batch,).
+    """Return the Frobenius distance of matrices (batch, rows, dim) after normalisation, (batch,).
 
-    Args:
-        left: Shape (batch, rows, dim).
-        right: Same shape.
-        norm: "matrix" scales each matrix to unit Frobenius norm: distances are in [0, 2]. "row"
-            scales every row to unit length: distances grow with the number of rows.
+    `norm` "matrix" scales each matrix to unit Frobenius norm: distances are in [0, 2]. "row"
+    scales every row to unit length: distances grow with the number of rows.
     """
     if norm == "row":
         return row_lengths((unit_rows(left) - unit_rows(right)).flatten(1))
@@ -72,17 +69,15 @@ class _UnitDistance(torch.autograd.Function):
         flat = (distance == 0) | (left_length <= EPSILON) | (right_length <= EPSILON)
         outer = (-gradients[0] / distance).masked_fill(flat, 0.0)
         cosine = 1 - distance.square() / 2
+
+        def mixture(rows: Tensor, own: Tensor, others: Tensor, other: Tensor) -> Tensor:
+            """Return `outer / own * (others / other - cosine * rows / own)`."""
+            across: Tensor = (outer / own / other)[:, None, None]
+            along = (-outer / own / own * cosine)[:, None, None]
+            return (others * across).addcmul_(rows, along).to(rows.dtype)
+
         wanted = ctx.needs_input_grad
         return (
-            _mixture(right, left, right_length, left_length, cosine, outer) if wanted[0] else None,
-            _mixture(left, right, left_length, right_length, cosine, outer) if wanted[1] else None,
+            mixture(left, left_length, right, right_length) if wanted[0] else None,
+            mixture(right, right_length, left, left_length) if wanted[1] else None,
         )
-
-
-def _mixture(
-    others: Tensor, rows: Tensor, other: Tensor, own: Tensor, cosine: Tensor, outer: Tensor
-) -> Tensor:
-    """Return `outer / own * (others / other - cosine * rows / own)` in the dtype of `rows`."""
-    across = (outer / own / other)[:, None, None]
-    along = (-outer / own / own * cosine)[:, None, None]
-    return (others * across).addcmul_(rows, along).to(rows.dtype)

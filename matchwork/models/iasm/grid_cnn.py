@@ -49,11 +49,8 @@ def adaptive_max(values: Tensor, lengths: Tensor, num_bins: int, dim: int) -> Te
     width = values.shape[dim] // num_bins + 2  # no part is wider
     offsets = torch.arange(width, device=values.device)
     # Past the end of a part its last entry is repeated, which leaves the maximum as it is.
-    index = torch.minimum(starts[..., None] + offsets, ends[..., None] - 1).clamp_min(0)
-    shape = [1] * values.ndim
-    shape[0], shape[dim] = len(values), num_bins * width
-    target = list(values.shape)
-    target[dim] = num_bins * width
-    gathered = values.gather(dim, index.view(shape).expand(target))
-    parts = [*values.shape[:dim], num_bins, width, *values.shape[dim + 1 :]]
-    return gathered.view(parts).amax(dim + 1)
+    index = torch.minimum(starts[..., None] + offsets, ends[..., None] - 1).clamp_min(0).flatten(1)
+    rows = values.movedim(dim, -1)
+    index = index.view(len(rows), *[1] * (rows.ndim - 2), -1).expand(*rows.shape[:-1], -1)
+    parts = rows.gather(-1, index).view(*rows.shape[:-1], num_bins, width)
+    return parts.amax(-1).movedim(-1, dim)

@@ -48,34 +48,13 @@ class Layers(NamedTuple):
     by_query: list[Tensor]
     by_document: list[Tensor]
 
-    @property
-    def matrices(self) -> list[Tensor]:
-        """The paper's A[t]: m x n for even t, n x m for odd t."""
-        return [table.mT if t % 2 else table for t, table in enumerate(self.tables)]
-
-    @property
-    def queries(self) -> list[Tensor]:
-        """The paper's Q[t], which has a row per document word for odd t."""
-        return _alternate(self.by_query, self.by_document)
-
-    @property
-    def documents(self) -> list[Tensor]:
-        """The paper's D[t], which has a row per query word for odd t."""
-        return _alternate(self.by_document, self.by_query)
-
 
 def interactive_layers(
     matrix: Tensor, query: Encoded, document: Encoded, weights: Weights, alpha: float, beta: float
 ) -> Layers:
-    """Run all layers; products have autocast's dtype, matching matrices keep their own.
+    """Run all layers from A[0], shape (batch, query, document), 0 at padding.
 
-    Args:
-        matrix: A[0], shape (batch, query, document), 0 at padding.
-        query: Encoded queries.
-        document: Encoded documents.
-        weights: Parameters of the layers.
-        alpha: Weight of new cosines in a new matrix.
-        beta: Weight of the old matrix.
+    Products have autocast's dtype, matching matrices keep their own.
     """
     if matrix.shape[-1] < matrix.shape[-2]:  # swap the texts: the first must be the shorter one
         swapped = Weights(weights.Wd, weights.Wq, weights.bd, weights.bq)
@@ -98,10 +77,6 @@ def renewed(table: Tensor, cosines: Tensor | None, alpha: float, beta: float) ->
     """Return `alpha * cosines + beta * table`; without cosines, `beta * table`."""
     old = beta * table
     return old if cosines is None else old.add_(cosines, alpha=alpha)
-
-
-def _alternate(even: list[Tensor], odd: list[Tensor]) -> list[Tensor]:
-    return [pair[t % 2] for t, pair in enumerate(zip(even, odd, strict=True))]
 
 
 class _Layer(NamedTuple):
@@ -168,10 +143,7 @@ def _gradients(ctx: Any, given: tuple[Tensor | None, ...]) -> tuple[Tensor | Non
     wide = wide_type(long_out)
     matrices = Wq.to(wide), Wd.to(wide)
     slopes = [torch.empty_like(W) for W in matrices] + [W.new_empty(W.shape[:2]) for W in matrices]
-    # Gradients of a layer's outputs, then of its inputs.
-    short: Tensor | None = None
-    long: Tensor | None = None
-    table: Tensor | None = None
+    short = long = table = None  # gradients of a layer's outputs, then of its inputs
     for t in reversed(range(depth)):
         layer = _Layer(*(part.to(wide) for part in saved[5 * t : 5 * t + 5]))
         short = _through_relu(short, given[t], short_out.to(wide))

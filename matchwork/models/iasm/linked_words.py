@@ -2,39 +2,35 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from matchwork.data.tables import numbered_lines
 from matchwork.errors import ConfigError, DataError, MissingExtraError
+from matchwork.files import numbered_lines
 from matchwork.text.tokenizer import WordTokenizer, WordTokenizerConfig
 
 _PARTS_OF_SPEECH = "nvar"
+_Row: TypeAlias = tuple[int | None, str, str, float]  # line, two words, weight
 
 
+@dataclass(frozen=True, eq=False)
 class LinkedWords:
-    """Distinct, undirected pairs of words; pair i joins `words[left[i]]` and `words[right[i]]`.
+    """Distinct, undirected pairs of words, with weights in [0, 1].
 
-    Args:
-        words: The linked words.
-        left: Positions in `words`.
-        right: Positions in `words`.
-        weights: Weights of the pairs, in [0, 1].
+    Pair i joins `words[left[i]]` and `words[right[i]]`.
     """
 
-    def __init__(
-        self,
-        words: list[str],
-        left: npt.NDArray[np.int64],
-        right: npt.NDArray[np.int64],
-        weights: npt.NDArray[np.float32],
-    ) -> None:
-        self.words, self.left, self.right, self.weights = words, left, right, weights
+    words: list[str]
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float32]
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -42,16 +38,11 @@ class LinkedWords:
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str, float]]) -> "LinkedWords":
         """Make links from word pairs with weights; words must be in the tokenizer's form."""
-        return _collect(_Row(None, *pair) for pair in pairs)
+        return _collect((None, *pair) for pair in pairs)
 
     @classmethod
     def read(cls, path: str | Path, tokenizer: WordTokenizer) -> "LinkedWords":
-        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed.
-
-        Args:
-            path: The table.
-            tokenizer: Brings words to the form of its tokens.
-        """
+        """Read a UTF-8 table `word<TAB>word<TAB>weight` without a header; `.gz` is decompressed."""
         return _collect(_rows(path, tokenizer), path)
 
     @classmethod
@@ -78,73 +69,53 @@ def require_whole_words(config: WordTokenizerConfig, where: str = "") -> None:
         )
 
 
-class _Row(NamedTuple):
-    line: int | None
-    left: str
-    right: str
-    weight: float
-
-
 def _rows(path: str | Path, tokenizer: WordTokenizer) -> Iterator[_Row]:
     forms: dict[str, str] = {}
     for line, text in numbered_lines(path):
         if not text:
             continue
+        wrong = partial(DataError, path=path, line=line)
         fields = text.split("\t")
         if len(fields) != 3:
-            raise DataError(
-                f"expected word<TAB>word<TAB>weight, found {len(fields)} fields in {text[:60]!r}",
-                path=path,
-                line=line,
+            raise wrong(
+                f"expected word<TAB>word<TAB>weight, found {len(fields)} fields in {text[:60]!r}"
             )
         left, right, number = fields
         for word in (left, right):
             if word not in forms:
-                forms[word] = _form(word, tokenizer, path, line)
+                parts = tokenizer.words(word)
+                forms[word] = " ".join(parts)  # a known bigram is one token
+                if len(parts) != 1 and forms[word] not in tokenizer.vocabulary:
+                    raise wrong(
+                        f"{word!r} is {len(parts)} words to the tokenizer; a link joins two "
+                        "single words"
+                    )
         try:
             weight = float(number)
         except ValueError as error:
-            raise DataError(
+            raise wrong(
                 f"the weight {number!r} is not a number; every line is a link (there is no "
-                "header), its third field a weight from 0 to 1",
-                path=path,
-                line=line,
+                "header), its third field a weight from 0 to 1"
             ) from error
-        yield _Row(line, forms[left], forms[right], weight)
-
-
-def _form(word: str, tokenizer: WordTokenizer, path: str | Path, line: int) -> str:
-    parts = tokenizer.words(word)
-    form = " ".join(parts)
-    if len(parts) == 1 or form in tokenizer.vocabulary:  # a known bigram is one token
-        return form
-    raise DataError(
-        f"{word!r} is {len(parts)} words to the tokenizer; a link joins two single words",
-        path=path,
-        line=line,
-    )
+        yield line, forms[left], forms[right], weight
 
 
 def _collect(rows: Iterable[_Row], path: str | Path | None = None) -> LinkedWords:
     ids: dict[str, int] = {}
     links: dict[tuple[int, int], tuple[float, int | None]] = {}
-    for row in rows:
-        if not 0 <= row.weight <= 1:
-            raise DataError(
-                f"the weight of {row.left!r} and {row.right!r} is {row.weight}; "
-                "a weight lies between 0 and 1",
-                path=path,
-                line=row.line,
+    for line, one, other, weight in rows:
+        wrong = partial(DataError, path=path, line=line)
+        if not 0 <= weight <= 1:
+            raise wrong(
+                f"the weight of {one!r} and {other!r} is {weight}; a weight lies between 0 and 1"
             )
-        low, high = sorted(ids.setdefault(word, len(ids)) for word in (row.left, row.right))
-        weight, line = links.setdefault((low, high), (row.weight, row.line))
-        if weight != row.weight:
-            words, before = list(ids), f" in line {line}" if line else ""
-            raise DataError(
-                f"{words[low]!r} and {words[high]!r} are linked with weight {row.weight:g} here "
-                f"and {weight:g}{before}; keep one of the two",
-                path=path,
-                line=row.line,
+        low, high = sorted(ids.setdefault(word, len(ids)) for word in (one, other))
+        first_weight, first_line = links.setdefault((low, high), (weight, line))
+        if first_weight != weight:
+            words, before = list(ids), f" in line {first_line}" if first_line else ""
+            raise wrong(
+                f"{words[low]!r} and {words[high]!r} are linked with weight {weight:g} here "
+                f"and {first_weight:g}{before}; keep one of the two"
             )
     left, right = np.array(list(links), dtype=np.int64).reshape(-1, 2).T
     weights = np.array([weight for weight, _ in links.values()], dtype=np.float32)

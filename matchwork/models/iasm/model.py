@@ -28,7 +28,14 @@ from torch import Tensor, nn
 from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
-from matchwork.interact import Evidence, Interaction, LazyEvidence, WordWeights, cosine_table
+from matchwork.interact import (
+    Evidence,
+    Interaction,
+    LazyMapping,
+    WordWeights,
+    cosine_table,
+    pair_mask,
+)
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iasm.distance import matrix_distance, row_agreements, row_distances
 from matchwork.models.iasm.grid_cnn import GridCNN
@@ -39,32 +46,21 @@ from matchwork.types import Side
 
 @dataclass(frozen=True, kw_only=True)
 class IASMConfig(ModelConfig):
-    """Settings of `IASM`.
+    """Settings of `IASM`."""
 
-    Attributes:
-        num_layers: Number of interactive layers; odd, unless `even_mode` says otherwise.
-        update: Compute a new matching matrix in every layer ("dynamic"), or keep the first.
-        alpha: Weight of new cosines in a new matrix.
-        beta: Weight of the old matrix in a new one.
-        gamma: Weight of the source channel (query) in the distance.
-        delta: Weight of the target channel (document).
-        norm: Normalisation before the distance, see `matrix_distance`.
-        head: Score: the two-channel distance, or a CNN over the last matrix.
-        links: Use of a table of linked words: as the first matrix ("replace"), as a lower bound of
-            its cosines ("max"), or not at all.
-        even_mode: Whether an even number of layers is an error, or compares each text with its
-            own last representation, which is not the paper's model.
-    """
-
-    num_layers: int = 3
-    update: Literal["static", "dynamic"] = "dynamic"
-    alpha: float = 0.75
-    beta: float = 0.25
-    gamma: float = 0.5
-    delta: float = 0.5
-    norm: Literal["matrix", "row"] = "matrix"
-    head: Literal["distance", "cnn"] = "distance"
+    num_layers: int = 3  # number of interactive layers; odd, unless `even_mode` says otherwise
+    update: Literal["static", "dynamic"] = "dynamic"  # keep or renew the matching matrix
+    alpha: float = 0.75  # weight of new cosines in a new matrix
+    beta: float = 0.25  # weight of the old matrix in a new one
+    gamma: float = 0.5  # weight of the source channel (query) in the distance
+    delta: float = 0.5  # weight of the target channel (document)
+    norm: Literal["matrix", "row"] = "matrix"  # before the distance
+    head: Literal["distance", "cnn"] = "distance"  # "cnn": over the last matrix
+    # use of a table of linked words: as the first matrix ("replace"), as a lower bound of its
+    # cosines ("max"), or not at all
     links: Literal["none", "replace", "max"] = "none"
+    # whether an even number of layers is an error, or compares each text with its own last
+    # representation, which is not the paper's model
     even_mode: Literal["error", "same_side"] = "error"
 
     def __post_init__(self) -> None:
@@ -122,6 +118,8 @@ class IASM(MatchModel):
     def __init__(self, config: IASMConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         depth, dim = config.num_layers, encoder.dim
+        # Weights of new cosines and of the old matrix in a new one: equation 3 (static) or 2.
+        self._renewal = (0.0, 1.0) if config.update == "static" else (config.alpha, config.beta)
         self.Wq = nn.Parameter(torch.empty(depth, dim, dim))
         self.Wd = nn.Parameter(torch.empty(depth, dim, dim))
         self.bq = nn.Parameter(torch.empty(depth, dim))
@@ -143,42 +141,28 @@ class IASM(MatchModel):
         """Compute the matching matrix, run the layers, measure the distance."""
         layers = self.interact(query, document)
         if self.config.head == "cnn":
-            mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
-            distance = self.cnn(self._tables(layers)[-1], mask)
+            distance = self.cnn(self._tables(layers)[-1], pair_mask(query, document))
         else:
             source, target = self.distances(layers)
             distance = self.config.gamma * source + self.config.delta * target
-        return MatchOutput(-distance, LazyEvidence(lambda: self._evidence(query, document, layers)))
+        return MatchOutput(-distance, LazyMapping(lambda: self._evidence(query, document, layers)))
 
     def first_matrix(self, query: Encoded, document: Encoded) -> Tensor:
         """Compute A[0]: equation 1, the table of linked words, or the maximum of both."""
+        if self.config.links == "none":
+            return cosine_table(query.vectors, document.vectors)
+        linked: Tensor = self.links(query, document).to(query.vectors.dtype)
         if self.config.links == "replace":
-            linked: Tensor = self.links(query, document).to(query.vectors.dtype)
             return linked
         cosines = cosine_table(query.vectors, document.vectors)
-        if self.config.links == "max":
-            return torch.maximum(cosines, self.links(query, document).to(cosines.dtype))
-        return cosines
+        return torch.maximum(cosines, linked.to(cosines.dtype))
 
     def interact(self, query: Encoded, document: Encoded, matrix: Tensor | None = None) -> Layers:
-        """Compute equations 2 to 7.
-
-        Args:
-            query: Encoded queries.
-            document: Encoded documents.
-            matrix: A[0], shape (batch, query, document), 0 at padding; None: `first_matrix`.
-        """
+        """Compute equations 2 to 7 from A[0], by default `first_matrix`; it is 0 at padding."""
         if matrix is None:
             matrix = self.first_matrix(query, document)
         weights = Weights(self.Wq, self.Wd, self.bq, self.bd)
         return interactive_layers(matrix, query, document, weights, *self._renewal)
-
-    @property
-    def _renewal(self) -> tuple[float, float]:
-        """Weights of new cosines and of the old matrix in a new one: eq. 3 (static) or 2."""
-        if self.config.update == "static":
-            return 0.0, 1.0
-        return self.config.alpha, self.config.beta
 
     def _tables(self, layers: Layers) -> list[Tensor]:
         """Return A[0] to A[L], all (batch, query, document); only the CNN uses A[L]."""
@@ -188,40 +172,30 @@ class IASM(MatchModel):
 
     def distances(self, layers: Layers) -> tuple[Tensor, Tensor]:
         """Compute equation 8: distances of the source and target channels, each (batch,)."""
-        source, target = self._channels(layers)
-        return (
-            matrix_distance(*source, self.config.norm),
-            matrix_distance(*target, self.config.norm),
-        )
-
-    def _channels(self, layers: Layers) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Pair the first with the last vectors at the words of each text."""
-        return (
-            (layers.by_query[0], layers.by_query[-1]),
-            (layers.by_document[0], layers.by_document[-1]),
-        )
+        texts = layers.by_query, layers.by_document
+        source, target = (matrix_distance(text[0], text[-1], self.config.norm) for text in texts)
+        return source, target
 
     def _evidence(self, query: Encoded, document: Encoded, layers: Layers) -> dict[str, Evidence]:
         """Collect all matrices, and each word's agreement and share of the distance."""
-        mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
+        mask = pair_mask(query, document)
         evidence: dict[str, Evidence] = {
             f"matching_{t}": Interaction(table, mask)
             for t, table in enumerate(self._tables(layers))
         }
-        if self.config.head == "cnn":
-            return evidence
-        source, target = self._channels(layers)
-        if self.config.gamma:
-            evidence |= self._word_evidence("query", query.mask, self.config.gamma, source)
-        if self.config.delta:
-            evidence |= self._word_evidence("document", document.mask, self.config.delta, target)
+        gamma, delta = self.config.gamma, self.config.delta
+        if self.config.head != "cnn":
+            evidence |= self._words("query", query.mask, gamma, layers.by_query)
+            evidence |= self._words("document", document.mask, delta, layers.by_document)
         return evidence
 
-    def _word_evidence(
-        self, side: Side, mask: Tensor, weight: float, channel: tuple[Tensor, Tensor]
+    def _words(
+        self, side: Side, mask: Tensor, weight: float, vectors: list[Tensor]
     ) -> dict[str, Evidence]:
-        agreement = row_agreements(*channel, self.config.norm)
-        squares = row_distances(*channel, self.config.norm)
+        if not weight:
+            return {}
+        agreement = row_agreements(vectors[0], vectors[-1], self.config.norm)
+        squares = row_distances(vectors[0], vectors[-1], self.config.norm)
         # Divided by the distance, squares add up to the channel's distance.
         shares = squares / squares.sum(-1, keepdim=True).sqrt().clamp_min(1e-12)
         return {

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from matchwork.encode import Encoded
-from matchwork.interact import same_words
-from matchwork.models.base import FittedTables
+from matchwork.interact import pair_mask, same_words
+from matchwork.models.base import FittedTables, look_up
 from matchwork.models.iasm.linked_words import LinkedWords, require_whole_words
 from matchwork.text import WordTokenizer
 
@@ -53,31 +53,21 @@ class WordLinks(FittedTables):
         """Return weights, (batch, query, document): 1 for the same word, 0 without a link."""
         same = same_words(query, document)
         table = same.to(self.weights.dtype)
-        if len(self.pairs):
-            left, left_known = self._positions(query)
-            right, right_known = self._positions(document)
+        if len(self.pairs) and query.ids is not None and document.ids is not None:
+            left, left_known = look_up(query.ids, self.words)
+            right, right_known = look_up(document.ids, self.words)
             # Only cells of two words that have links are looked up: most have not.
-            known = left_known.unsqueeze(-1) & right_known.unsqueeze(-2) & ~same
+            known = left_known.unsqueeze(-1) & right_known.unsqueeze(-2)
+            known &= pair_mask(query, document) & ~same
             codes = (left.unsqueeze(-1) * len(self.words) + right.unsqueeze(-2))[known]
-            slots = torch.searchsorted(self.pairs, codes).clamp_max(len(self.pairs) - 1)
-            linked = self.pairs[slots] == codes
+            slots, linked = look_up(codes, self.pairs)
             table.masked_scatter_(known, self.weights[slots] * linked)
         return table
-
-    def _positions(self, side: Encoded) -> tuple[Tensor, Tensor]:
-        """Return the position of each id in `words`, and whether it is there."""
-        assert side.ids is not None
-        slots = torch.searchsorted(self.words, side.ids).clamp_max(len(self.words) - 1)
-        return slots, (self.words[slots] == side.ids) & side.mask
 
 
 @runtime_checkable
 class UsesWordLinks(Protocol):
-    """A model that reads a table of linked words; its config has a `links` field.
-
-    `links` is "none", or says how the model uses the table.
-    """
+    """A model that can read linked words; its setting `links` says how, or is "none"."""
 
     def link_words(self, links: WordLinks) -> None:
         """Use this table from now on."""
-        ...

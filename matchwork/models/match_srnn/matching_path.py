@@ -27,14 +27,9 @@ def matching_path(
 ) -> list[PathCell]:
     """Return the cells of the path, from the last one back to the border.
 
-    Of equal gates the diagonal wins, then left.
-
-    Args:
-        left: Gates of one pair without padding, shape (rows, columns).
-        top: Same shape.
-        diagonal: Same shape.
-        candidate: Gates of the input, which are added to those of the diagonal ("rule B"): a
-            model that counts matches adds them to the diagonal state in its candidate.
+    Gates are those of one pair without padding, shape (rows, columns). Of equal gates the diagonal
+    wins, then left. Gates of the `candidate`, if given, are added to those of the diagonal
+    ("rule B"): a model that counts matches adds them to the diagonal state in its candidate.
     """
     shapes = {gate.shape for gate in (left, top, diagonal, candidate) if gate is not None}
     if len(shapes) > 1 or left.ndim != 2:

@@ -29,9 +29,10 @@ from matchwork.errors import ConfigError
 from matchwork.interact import (
     Evidence,
     Interaction,
-    LazyEvidence,
+    LazyMapping,
     WordWeights,
     cosine_table,
+    pair_mask,
     same_words,
 )
 from matchwork.interact.precision import ScoreLayer
@@ -52,46 +53,32 @@ GATES = ("input", "left", "top", "diagonal")
 _TITLES = {
     "state": "How well the texts match up to each word pair",
     "gate_input": "Gate of the new match",
-    **{f"gate_{side}": f"Gate from the {side}" for side in ("left", "top", "diagonal")},
+    "gate_left": "Gate from the left",
+    "gate_top": "Gate from the top",
+    "gate_diagonal": "Gate from the diagonal",
 }
+_BACKWARDS = ", read backwards"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchSRNNConfig(ModelConfig):
-    """Settings of `MatchSRNN`; biases start at zero.
+    """Settings of `MatchSRNN`; biases start at zero."""
 
-    Attributes:
-        interaction: Values of a word pair: a neural tensor, cosine, dot product, or 1 for the
-            same word.
-        channels: Number of values of the tensor.
-        tensor_bias: Position of the tensor's bias, see `NeuralTensor`.
-        tied: Same linear weights of the tensor for both words.
-        direction: Scan from the first words only, or from the last ones too.
-        units: Width of the states.
-        gates: One gate per unit, or one for all units.
-        reset: Use reset gates.
-        activation: Activation of the candidate.
-        head: Score the last state by a linear layer, or take it (of one unit) for the score.
-        init: Bound of the uniform initial weights of gates and linear parts.
-        tensor_init: Bound of the tensor's.
-        output_init: Bound of the score's.
-        engine: Implementation of the spatial GRU, see `matchwork.kernels.spatial_gru`.
-    """
-
+    # values of a word pair: a neural tensor, cosine, dot product, or 1 for the same word
     interaction: Literal["tensor", "cosine", "dot", "indicator"] = "tensor"
-    channels: int = 10
-    tensor_bias: TensorBias = "inside"
-    tied: bool = False
-    direction: Literal["forward", "both"] = "forward"
-    units: int = 10
-    gates: Literal["full", "shared"] = "full"
-    reset: bool = True
-    activation: Activation = "tanh"
-    head: Literal["linear", "state"] = "linear"
-    init: float = 0.1
-    tensor_init: float = 0.03
-    output_init: float = 0.1
-    engine: str = "auto"
+    channels: int = 10  # number of values of the tensor
+    tensor_bias: TensorBias = "inside"  # position of the tensor's bias, see `NeuralTensor`
+    tied: bool = False  # same linear weights of the tensor for both words
+    direction: Literal["forward", "both"] = "forward"  # "both": from the last words, too
+    units: int = 10  # width of the states
+    gates: Literal["full", "shared"] = "full"  # one gate per unit, or one for all units
+    reset: bool = True  # use reset gates
+    activation: Activation = "tanh"  # activation of the candidate
+    head: Literal["linear", "state"] = "linear"  # of the last state; "state": of one unit
+    init: float = 0.1  # bound of the uniform initial weights of gates and linear parts
+    tensor_init: float = 0.03  # bound of the tensor's
+    output_init: float = 0.1  # bound of the score's
+    engine: str = "auto"  # implementation of the spatial GRU, see `matchwork.kernels.spatial_gru`
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "channels", "units")
@@ -118,7 +105,11 @@ class MatchSRNN(MatchModel):
     evidence_titles: ClassVar[dict[str, str]] = {
         "interaction": "How strongly each word pair interacts",
         **_TITLES,
-        **{f"{name}_reverse": f"{title}, read backwards" for name, title in _TITLES.items()},
+        "state_reverse": _TITLES["state"] + _BACKWARDS,
+        "gate_input_reverse": _TITLES["gate_input"] + _BACKWARDS,
+        "gate_left_reverse": _TITLES["gate_left"] + _BACKWARDS,
+        "gate_top_reverse": _TITLES["gate_top"] + _BACKWARDS,
+        "gate_diagonal_reverse": _TITLES["gate_diagonal"] + _BACKWARDS,
     }
     training_defaults: ClassVar[dict[str, Any]] = {
         "loss": "hinge",
@@ -135,9 +126,7 @@ class MatchSRNN(MatchModel):
         channels = 1
         if config.interaction == "tensor":
             channels = config.channels
-            self.tensor = NeuralTensor(
-                encoder.dim, channels, bias=config.tensor_bias, tied=config.tied
-            )
+            self.tensor = NeuralTensor(encoder.dim, channels, config.tensor_bias, config.tied)
             self.tensor.initialise(config.tensor_init, config.init)
         self.gru = nn.ParameterDict(_initial_weights(config, channels))
         if config.head == "linear":
@@ -154,19 +143,13 @@ class MatchSRNN(MatchModel):
         """Compute interactions, run the spatial GRU, score the state of the last cell."""
         inputs = self.interact(query, document)
         lengths = torch.stack([query.mask.sum(1), document.mask.sum(1)], dim=1)
-        states = spatial_gru(
-            inputs,
-            lengths,
-            self.weights,
-            activation=self.config.activation,
-            engine=self.config.engine,
-        )
+        activation, engine = self.config.activation, self.config.engine
+        states = spatial_gru(inputs, lengths, self.weights, activation=activation, engine=engine)
         corners = corner_states(states, lengths)
         scores = self.score(corners) if self.config.head == "linear" else corners
-        mask = query.mask.unsqueeze(-1) & document.mask.unsqueeze(-2)
-        return MatchOutput(
-            scores.squeeze(-1), LazyEvidence(lambda: self._evidence(inputs, lengths, states, mask))
-        )
+        mask = pair_mask(query, document)
+        evidence = LazyMapping(lambda: self._evidence(inputs, lengths, states, mask))
+        return MatchOutput(scores.squeeze(-1), evidence)
 
     def interact(self, query: Encoded, document: Encoded) -> Tensor:
         """Return s_ij, shape (batch, query, document, channels), undefined at padding."""
@@ -190,15 +173,14 @@ class MatchSRNN(MatchModel):
         The cell score of the last cell is the score without its bias. Its growth along the last
         row is what each document word adds, along the last column what each query word adds.
         """
-        gates = spatial_gates(
-            inputs, lengths, self.weights, states, activation=self.config.activation
-        ).z.mean(-1)
+        activation = self.config.activation
+        gates = spatial_gates(inputs, lengths, self.weights, states, activation=activation)
+        mean_gates = gates.z.mean(-1)
         tables = {"interaction": inputs.mean(-1)}
         added: dict[Side, list[Tensor]] = {"query": [], "document": []}
         for scan, suffix in enumerate(("", "_reverse")[: len(states)]):
-            cells = torch.stack([self._read_out(states, scan), *gates[:, scan]], -1)
-            if suffix:
-                cells = flip_rectangle(cells, lengths)
+            cells = torch.stack([self._read_out(states, scan), *mean_gates[:, scan]], -1)
+            cells = flip_rectangle(cells, lengths) if suffix else cells
             cells = cells.masked_fill(~mask.unsqueeze(-1), 0.0)
             names = (f"state{suffix}", *(f"gate_{name}{suffix}" for name in GATES))
             tables |= dict(zip(names, cells.unbind(-1), strict=True))
@@ -247,8 +229,6 @@ def _initial_weights(config: MatchSRNNConfig, channels: int) -> dict[str, Tensor
         "bias": torch.zeros(scans, units),
     }
     if config.reset:
-        weights |= {
-            "reset": uniform(3, gated, columns),
-            "reset_bias": torch.zeros(scans, 3, gated),
-        }
+        reset_bias = torch.zeros(scans, 3, gated)
+        weights |= {"reset": uniform(3, gated, columns), "reset_bias": reset_bias}
     return weights

@@ -12,17 +12,14 @@ TensorBias = Literal["inside", "outside", "none"]
 class NeuralTensor(nn.Module):
     """`relu(x T_k y + W_k [x; y] + b_k)` for all words x of one text and y of the other.
 
-    Args:
-        dim: Width of the vectors.
-        channels: Number of values of a word pair.
-        bias: Whether the bias is added before or after the ReLU.
-        tied: Use the same linear weights for both words.
+    It has `channels` values per pair. The `bias` is added "inside" or "outside" the ReLU; with
+    `tied`, both words have the same linear weights.
     """
 
     bias: nn.Parameter | None
 
     def __init__(
-        self, dim: int, channels: int, *, bias: TensorBias = "inside", tied: bool = False
+        self, dim: int, channels: int, bias: TensorBias = "inside", tied: bool = False
     ) -> None:
         super().__init__()
         self.tensor = nn.Parameter(torch.zeros(channels, dim, dim))

@@ -6,8 +6,7 @@ from typing import TypeAlias
 
 from matchwork.data import Split
 from matchwork.errors import ConfigError
-from matchwork.evaluate import MeasuredSplit
-from matchwork.evaluate.baseline import BASELINE
+from matchwork.evaluate.measured_split import BASELINE, MeasuredSplit
 from matchwork.matcher import Matcher
 from matchwork.studies.iasm.analysis import Analysis
 from matchwork.studies.iasm.out_of_vocabulary import out_of_vocabulary

@@ -1,6 +1,5 @@
 """A finished stage on disk: its weights, its result and a hash of all that decided them."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -15,18 +14,11 @@ from torch import Tensor, nn
 
 from matchwork.config import to_table
 from matchwork.encode import Encoder
-from matchwork.files import atomic_write, user_cache
+from matchwork.files import atomic_write
 from matchwork.models import Stage, Texts
 from matchwork.version import VERSION
 
-CACHE_VARIABLE = "MATCHWORK_STAGE_CACHE"
 _UNUSED_BY_STAGES = ("trainable", "cross_encode")  # encoder settings without effect on stages
-
-
-def stage_cache() -> Path:
-    """Return the folder of finished stages: `MATCHWORK_STAGE_CACHE`, or in the user's cache."""
-    given = os.environ.get(CACHE_VARIABLE)
-    return Path(given) if given else user_cache() / "stages"
 
 
 @dataclass(frozen=True)
@@ -68,16 +60,10 @@ def state_of(module: nn.Module, within: nn.Module | None = None) -> dict[str, Te
 
 def run_hash(encoder: Encoder, precision: str, seed: int) -> str:
     """Return a hash of what all stages of a run share except texts."""
-    digest = blake2b(digest_size=16)
-    config = {
-        key: value
-        for key, value in to_table(encoder.config).items()
-        if key not in _UNUSED_BY_STAGES
-    }
+    config = to_table(encoder.config)
+    config = {key: value for key, value in config.items() if key not in _UNUSED_BY_STAGES}
     # Another version may train differently.
-    digest.update(dumps([VERSION, encoder.kind, config, precision, seed]).encode())
-    _add_state(digest, encoder)
-    return digest.hexdigest()
+    return _hash(encoder, [VERSION, encoder.kind, config, precision, seed])
 
 
 def stage_hash(
@@ -87,23 +73,25 @@ def stage_hash(
 
     `shared` is the `run_hash`, `earlier` the results of the stages before.
     """
-    digest = blake2b(digest_size=16)
     used = [each.hash for each in earlier if stage.after is None or each.name in stage.after]
     settings = [stage.name, to_table(stage.config), dict(stage.reads), repr(stage.module)]
-    digest.update(dumps([*settings, shared, len(splits), used], sort_keys=True).encode())
-    _add_state(digest, stage.module)
-    for split in splits:
-        sides = {"query": split.queries, "document": split.documents}
-        for table in (sides[side] for side in stage.sides):
-            digest.update(table.starts.tobytes())
-            digest.update(table.flat.tobytes())
-    return digest.hexdigest()
+    tables = [
+        {"query": split.queries, "document": split.documents}[side]
+        for split in splits
+        for side in stage.sides
+    ]
+    texts = [array.tobytes() for table in tables for array in (table.starts, table.flat)]
+    return _hash(stage.module, [*settings, shared, len(splits), used], *texts)
 
 
-def _add_state(digest: blake2b, module: nn.Module) -> None:
+def _hash(module: nn.Module, values: list[Any], *data: bytes) -> str:
+    digest = blake2b(dumps(values, sort_keys=True).encode(), digest_size=16)
     for name, tensor in module.state_dict().items():
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    for part in data:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def save_stage(path: Path, weights: dict[str, Tensor], result: StageResult) -> None:

@@ -8,28 +8,24 @@ from hashlib import blake2b
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
-from typing import NoReturn
 
 import torch
 from lightning.pytorch.loggers import Logger
-from safetensors.torch import save as to_safetensors
 from torch import nn
 
 from matchwork.errors import TrainingError
-from matchwork.files import atomic_write, remove_leftovers
+from matchwork.files import remove_leftovers
 from matchwork.models import Stage, StageBatch
 from matchwork.quiet import quiet_lightning
-from matchwork.train.loggers import LOG_EVERY, make_loggers
 from matchwork.train.optimizers import OPTIMIZERS
+from matchwork.train.run import TrainingRun
 from matchwork.train.stages.files import state_of
 from matchwork.train.state import (
-    BEST,
-    LAST,
-    TrainingRun,
     TrainState,
     load_best,
     load_checkpoint,
-    not_finite,
+    make_loggers,
+    save_best,
     save_checkpoint,
     save_history,
 )
@@ -69,12 +65,20 @@ class StageLoop:
     def run(self) -> TrainState:
         """Train from the start or the last checkpoint to the end, and load the best weights."""
         remove_leftovers(self.folder)
-        self._resume()
+        checkpoint = load_checkpoint(self.folder, self.fingerprint)
+        if checkpoint is not None:
+            self.state = TrainState(**checkpoint["state"])
+            self.stage.module.load_state_dict(checkpoint["model"])
+            self.optimizer.load_state_dict(checkpoint["optimizer"])
+            self.scaler.load_state_dict(checkpoint["precision"])
         if not self.state.finished(self.stage.config):
             with quiet_lightning():
                 self.loggers = make_loggers(self.folder)
-                while not self.state.finished(self.stage.config):
-                    self._epoch()
+                try:
+                    while not self.state.finished(self.stage.config):
+                        self._epoch()
+                except TrainingError as error:
+                    raise TrainingError(f"stage {self.stage.name}: {error}") from error
                 for logger in self.loggers:
                     logger.finalize("success")
         self.stage.module.load_state_dict(load_best(self.folder))
@@ -84,45 +88,33 @@ class StageLoop:
             self.stage.finish(self.texts)
         return self.state
 
-    def _resume(self) -> None:
-        checkpoint = load_checkpoint(self.folder, self.fingerprint)
-        if checkpoint is not None:
-            self.state = TrainState(**checkpoint["state"])
-            self.stage.module.load_state_dict(checkpoint["model"])
-            self.optimizer.load_state_dict(checkpoint["optimizer"])
-            self.scaler.load_state_dict(checkpoint["precision"])
-
     def _epoch(self) -> None:
         state, began = self.state, time.monotonic()
         batches = self.stage.batches(self.texts, state.epoch, self.seed)
         total = length_hint(batches, 0)
         self.stage.module.train()
-        self._set_rate()
+        config = self.stage.config
+        halvings = state.epoch // config.halve_every if config.halve_every else 0
+        for group in self.optimizer.param_groups:
+            group["lr"] = config.learning_rate * 0.5**halvings
         for batch in islice(batches, state.batch, None):
             self._step(batch)
             self.observer.stage_batch(state.batch, total)
             if time.monotonic() - self._saved_at >= self.settings.checkpoint_seconds:
                 self._checkpoint()
         if not state.batch:
-            raise TrainingError(f"stage {self.stage.name}: the training texts give no batch")
-        self._require_finite()
+            raise TrainingError("the training texts give no batch")
+        state.require_finite(self.stage.module, self.folder)
         measured = self._measure()
         loss = measured.get("dev_loss")
         improved = loss is None or state.best_value is None or loss < state.best_value
         if improved:
-            with atomic_write(self.folder / BEST, "wb") as stream:
-                stream.write(to_safetensors(state_of(self.stage.module)))
+            save_best(self.folder, state_of(self.stage.module))
         record = state.end_epoch(measured, loss, improved, time.monotonic() - began)
         save_history(self.folder, state.history)
         self._log(record)
         self._checkpoint()
         self.observer.stage_epoch(self.stage.name, record)
-
-    def _set_rate(self) -> None:
-        config = self.stage.config
-        halvings = self.state.epoch // config.halve_every if config.halve_every else 0
-        for group in self.optimizer.param_groups:
-            group["lr"] = config.learning_rate * 0.5**halvings
 
     def _step(self, batch: StageBatch) -> None:
         state, clip_norm = self.state, self.stage.config.clip_norm
@@ -132,7 +124,7 @@ class StageLoop:
             loss = self.stage.loss(batch.to(self.device))
         value = float(loss.detach())
         if not math.isfinite(value):
-            self._fail(f"the loss is {value}", state.step + 1)
+            raise state.not_finite(f"the loss is {value}", state.step + 1)
         self.optimizer.zero_grad()
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         if clip_norm is not None:
@@ -143,10 +135,8 @@ class StageLoop:
         with torch.no_grad():
             self.stage.after_step()
         state.loss_sum += value
-        state.batch += 1
-        state.step += 1
-        if state.step % LOG_EVERY == 0:
-            self._log({"loss": state.loss_sum / state.batch})
+        if record := state.end_batch():
+            self._log(record)
 
     def _measure(self) -> dict[str, float]:
         """Return the dev measures under names with `dev_`, always with the same random numbers."""
@@ -157,11 +147,11 @@ class StageLoop:
         with torch.no_grad():
             measured = self.stage.measure(self.dev)
         if not math.isfinite(measured["loss"]):
-            self._fail(f"the loss on dev is {measured['loss']}", self.state.step)
+            raise self.state.not_finite(f"the loss on dev is {measured['loss']}")
         return {f"dev_{name}": value for name, value in measured.items()}
 
     def _checkpoint(self) -> None:
-        self._require_finite()
+        self.state.require_finite(self.stage.module, self.folder)
         tensors = {
             "model": state_of(self.stage.module),
             "optimizer": self.optimizer.state_dict(),
@@ -169,18 +159,6 @@ class StageLoop:
         }
         save_checkpoint(self.folder, self.state, tensors, self.fingerprint)
         self._saved_at = time.monotonic()
-
-    def _require_finite(self) -> None:
-        for name, parameter in self.stage.module.named_parameters():
-            if not bool(torch.isfinite(parameter).all()):
-                problem = (
-                    f"parameter {name!r} is no longer finite (checkpoint: {self.folder / LAST})"
-                )
-                self._fail(problem, self.state.step)
-
-    def _fail(self, problem: str, step: int) -> NoReturn:
-        message = not_finite(problem, step, self.state.epoch + 1)
-        raise TrainingError(f"stage {self.stage.name}: {message}")
 
     def _log(self, record: dict[str, float]) -> None:
         for logger in self.loggers:

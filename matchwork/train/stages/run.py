@@ -1,6 +1,7 @@
 """Trains the stages of a model in order, or takes them from the cache; see `models.stage`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,10 @@ from pathlib import Path
 import torch
 
 from matchwork.errors import ConfigError, OutputError
-from matchwork.models import Model, Stage, StageConfig, Staged
-from matchwork.registry import did_you_mean
+from matchwork.files import user_cache
+from matchwork.models import Model, Stage
 from matchwork.train.config import TrainConfig
+from matchwork.train.run import TrainingRun
 from matchwork.train.stages.files import (
     StageResult,
     load_stage,
@@ -20,53 +22,45 @@ from matchwork.train.stages.files import (
     state_of,
 )
 from matchwork.train.stages.loop import StageLoop, training_only
-from matchwork.train.state import TrainingRun, TrainState, drop_checkpoint
+from matchwork.train.state import TrainState, drop_checkpoint
 
 STAGES, FINISHED = "stages", "stage.safetensors"
+CACHE_VARIABLE = "MATCHWORK_STAGE_CACHE"
 
 
-def run_stages(
-    run: TrainingRun, configs: Mapping[str, StageConfig], cache: Path | None
-) -> list[StageResult]:
+def stage_cache() -> Path:
+    """Return the folder of finished stages: `MATCHWORK_STAGE_CACHE`, or in the user's cache."""
+    given = os.environ.get(CACHE_VARIABLE)
+    return Path(given) if given else user_cache() / "stages"
+
+
+def run_stages(run: TrainingRun) -> list[StageResult]:
     """Train every stage of the run's model, or load it if an equal one is finished.
 
-    Args:
-        run: The run; each stage gets a folder in `stages`, and is resumed from there.
-        configs: Settings by stage; defaults for those left out.
-        cache: Folder of finished stages of other runs, or None.
+    Each stage has a folder in `stages` of the run's folder, and is resumed from there.
     """
-    model, texts, dev = run.model, run.samples, run.dev_samples
+    model = run.model
     torch.manual_seed(run.seed)  # for parts that only stages need, made in the next line
-    stages = model.stages() if isinstance(model, Staged) else ()
-    _configure(stages, configs)
-    if not isinstance(model, Staged) or not stages:
+    stages = model.stages()
+    if not stages:
         return []
-    splits = [texts] if dev is None else [texts, dev]
+    splits = [run.samples] if run.dev_samples is None else [run.samples, run.dev_samples]
     shared = run_hash(model.encoder, run.config.precision, run.seed)
     results: list[StageResult] = []
     with _on_device(model, stages, run.config) as device:
         for number, stage in enumerate(stages, start=1):
-            identity = stage_hash(stage, shared, splits, results)
-            files = _StageFiles(stage, model, cache, run.folder / STAGES / stage.name, identity)
+            stage.config = run.stages.get(stage.name, stage.config)
+            files = _StageFiles(stage, run, stage_hash(stage, shared, splits, results))
             result = files.load()
             run.observer.begin_stage(stage.name, number, len(stages), reused=result is not None)
             if result is None:
                 with training_only(stage.module, model):
-                    loop = StageLoop(stage, run, files.folder, identity, device)
+                    loop = StageLoop(stage, run, files.folder, files.identity, device)
                     result = files.save(loop.run())
             results.append(result)
     model.after_stages()
     run.observer.begin_model()
     return results
-
-
-def _configure(stages: Sequence[Stage], configs: Mapping[str, StageConfig]) -> None:
-    """Give each stage its settings; refuse settings of unknown stages."""
-    by_name = {stage.name: stage for stage in stages}
-    for name, config in configs.items():
-        if name not in by_name:
-            raise ConfigError(f"no stage named {name!r}; {did_you_mean(name, by_name)}")
-        by_name[name].config = config
 
 
 @contextmanager
@@ -76,8 +70,7 @@ def _on_device(
     """Put the model on the training device, in its precision, while the block runs."""
     first = next(model.parameters())
     home, dtype = first.device, first.dtype
-    on_gpu = settings.accelerator != "cpu" and torch.cuda.is_available()
-    device = torch.device("cuda") if on_gpu else home
+    device = torch.device("cuda") if settings.uses_gpu else home
     double = settings.precision == "64"
     parts = (model, *(stage.module for stage in stages))
     try:
@@ -92,11 +85,10 @@ def _on_device(
 class _StageFiles:
     """A finished stage in the folder of the run, and in the cache."""
 
-    def __init__(
-        self, stage: Stage, model: Model, cache: Path | None, folder: Path, identity: str
-    ) -> None:
-        self.stage, self.model, self.folder, self.identity = stage, model, folder, identity
-        self.cached = None if cache is None else cache / f"{identity}.safetensors"
+    def __init__(self, stage: Stage, run: TrainingRun, identity: str) -> None:
+        self.stage, self.model, self.identity = stage, run.model, identity
+        self.folder = run.folder / STAGES / stage.name
+        self.cached = run.stage_cache and run.stage_cache / f"{identity}.safetensors"
 
     def load(self) -> StageResult | None:
         """Load the weights of the stage and return its result, or None if it is not finished."""

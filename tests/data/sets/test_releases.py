@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from matchwork.data import READERS, load
-from matchwork.data.hcan import read_hcan
+from matchwork.data.sets.hcan import read_hcan
 from matchwork.data.sets.insuranceqa_release import read_insuranceqa_v1, read_insuranceqa_v2
 from matchwork.data.sets.msmarco import read_msmarco
 from matchwork.data.sets.quora import read_quora, read_quora_bimpm

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from matchwork.data import load
-from matchwork.data.sets.insuranceqa import insuranceqa
-from matchwork.data.sets.short_lists import ShortLists
+from matchwork.data.sets.insuranceqa import ShortLists, insuranceqa
 from matchwork.rank import BM25
 
 OPTIONS = {"pool": "five", "insert_truth": False}

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spatial_setup import EXACT, random_grid, random_weights, values_and_gradients
 
-from matchwork.kernels.spatial_gru import compile as compiling
 from matchwork.kernels.spatial_gru import engines, native, spatial_gru
 
 needs_compiler = pytest.mark.skipif(
@@ -37,7 +36,7 @@ if "--version" not in sys.argv:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Forget what this process knows of the kernel, before and after."""
-    caches = (compiling.library, native._build_failure, engines._warn)
+    caches = (native.library, native._build_failure, engines._warn)
     for cached in caches:
         cached.cache_clear()
     yield
@@ -278,19 +277,19 @@ def test_broken_compiler_falls_back_with_a_warning(
 
 def test_compiler_that_is_not_there(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler -O1")
-    with pytest.raises(compiling.BuildError, match="'no-such-compiler' did not run"):
-        compiling.library()
+    with pytest.raises(native.BuildError, match="'no-such-compiler' did not run"):
+        native.library()
     monkeypatch.delenv("CXX")
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(compiling.BuildError, match=r"no C\+\+ compiler found .* name it in CXX"):
-        compiling.library()
+    with pytest.raises(native.BuildError, match=r"no C\+\+ compiler found .* name it in CXX"):
+        native.library()
 
 
 def test_failed_build_tries_plainer_flags_and_says_the_error(
     fresh: None, compiler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     calls = compiler(None)
-    monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(native.CACHE_VARIABLE, str(tmp_path / "cache"))
     reason = native.supports("cpu", torch.float32)
     assert reason is not None
     assert "failed (1): spatial_gru.cpp:1: error: this compiler is a fake" in reason
@@ -304,9 +303,9 @@ def test_failed_build_tries_plainer_flags_and_says_the_error(
 def test_library_is_built_once_and_found_again(
     compiler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    build = compiling.library.__wrapped__
-    calls = compiler(compiling.library()._name)
-    monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path / "cache"))
+    build = native.library.__wrapped__
+    calls = compiler(native.library()._name)
+    monkeypatch.setenv(native.CACHE_VARIABLE, str(tmp_path / "cache"))
     with ThreadPoolExecutor(2) as pool:  # both build at once, both work
         both = [pool.submit(build) for _ in range(2)]
         assert all(library.result().forward_float32 for library in both)
@@ -320,11 +319,11 @@ def test_library_is_built_once_and_found_again(
 def test_damaged_library_is_built_anew(
     compiler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    calls = compiler(compiling.library()._name)
-    monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path))
-    name = f"spatial_gru-{compiling._fingerprint([os.environ['CXX']])}.so"
+    calls = compiler(native.library()._name)
+    monkeypatch.setenv(native.CACHE_VARIABLE, str(tmp_path))
+    name = f"spatial_gru-{native._fingerprint([os.environ['CXX']])}.so"
     (tmp_path / name).write_bytes(b"damaged")
-    assert compiling.library.__wrapped__()._name == str(tmp_path / name)
+    assert native.library.__wrapped__()._name == str(tmp_path / name)
     assert len(calls()) == 1
     assert (tmp_path / name).stat().st_size > 1000
 
@@ -333,10 +332,10 @@ def test_damaged_library_is_built_anew(
 def test_unwritable_cache_costs_only_the_build(
     compiler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    calls = compiler(compiling.library()._name)
+    calls = compiler(native.library()._name)
     (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
-    assert compiling.library.__wrapped__().forward_float32
+    monkeypatch.setenv(native.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
+    assert native.library.__wrapped__().forward_float32
     assert len(calls()) == 1
 
 
@@ -344,6 +343,6 @@ def test_unwritable_cache_costs_only_the_build(
 def test_another_compiler_or_source_makes_another_library(
     compiler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    first = compiling._fingerprint(["c++", "-g"]), compiling._fingerprint(["c++"])
-    monkeypatch.setattr(compiling, "SOURCES", tmp_path)
-    assert len({*first, compiling._fingerprint(["c++"])}) == 3
+    first = native._fingerprint(["c++", "-g"]), native._fingerprint(["c++"])
+    monkeypatch.setattr(native, "SOURCES", tmp_path)
+    assert len({*first, native._fingerprint(["c++"])}) == 3

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from matchwork.kernels.lstm import steps as lstm_steps
-from matchwork.kernels.lstm.fused import fused_states
+from matchwork.kernels.lstm.gpu import fused_states
 from matchwork.models.hcan.recurrent import BiLSTM, project, project_words
 
 LENGTHS = torch.tensor([4, 1, 6, 3])

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from matchwork.kernels.lstm.fused import fused_states
+from matchwork.kernels.lstm.gpu import fused_states
 from matchwork.models.hcan.semantic import SemanticMatching
 
 

@@ -14,9 +14,12 @@ from iasm_setup import (
     EXACT,
     K,
     channels,
+    documents,
     identity,
+    matrices,
     model,
     pair,
+    queries,
     reference,
     score,
     side,
@@ -63,11 +66,11 @@ def test_property_4_shapes_alternate(update: str) -> None:
     made = model(num_layers=5, update=update)
     m, n = 4, 3
     layers = made.interact(*pair(*texts()[0]))
-    for t, matrix in enumerate(layers.matrices):
+    for t, matrix in enumerate(matrices(layers)):
         assert matrix.shape[1:] == ((n, m) if t % 2 else (m, n))
     for t in range(6):
-        assert layers.queries[t].shape[1:] == ((n, K) if t % 2 else (m, K))
-        assert layers.documents[t].shape[1:] == ((m, K) if t % 2 else (n, K))
+        assert queries(layers)[t].shape[1:] == ((n, K) if t % 2 else (m, K))
+        assert documents(layers)[t].shape[1:] == ((m, K) if t % 2 else (n, K))
 
 
 @pytest.mark.parametrize("depth", [2, 4])
@@ -117,7 +120,7 @@ def test_property_6_word_order(order: list[int], other: list[int]) -> None:
     q, d = texts()[0]
     assert score(made, q[order], d[other]) == pytest.approx(score(made, q, d), abs=1e-10)
     straight, turned = made.interact(*pair(q, d)), made.interact(*pair(q[order], d))
-    torch.testing.assert_close(turned.documents[3], straight.documents[3][:, order], **EXACT)
+    torch.testing.assert_close(documents(turned)[3], documents(straight)[3][:, order], **EXACT)
 
 
 @given(seed=st.integers(0, 10_000), update=st.sampled_from(["static", "dynamic"]))
@@ -166,7 +169,7 @@ def test_property_9_autograd_agrees_with_itself() -> None:
 
 
 def test_property_11_static_matrices_repeat() -> None:
-    matrices = model(num_layers=5, update="static").interact(*pair(*texts()[0])).matrices
-    for t in range(len(matrices) - 2):
-        assert torch.equal(matrices[t + 2], matrices[t])
-    assert torch.equal(matrices[1], matrices[0].transpose(1, 2))
+    tables = matrices(model(num_layers=5, update="static").interact(*pair(*texts()[0])))
+    for t in range(len(tables) - 2):
+        assert torch.equal(tables[t + 2], tables[t])
+    assert torch.equal(tables[1], tables[0].transpose(1, 2))

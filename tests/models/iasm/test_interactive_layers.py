@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from iasm_setup import documents, matrices, queries
 from torch import Tensor
 
 from matchwork.encode import Encoded
@@ -24,20 +25,20 @@ def plain(
     """Equations 2 to 7 as they are printed, differentiated by autograd: A[1..], Q[1..], D[1..]."""
     a, q, d = matrix, query.vectors, document.vectors
     q_rows, d_rows = (side.mask.unsqueeze(-1) for side in (query, document))
-    matrices, queries, documents = [], [], []
+    tables, by_query, by_document = [], [], []
     for t, (Wq, Wd, bq, bd) in enumerate(zip(*weights, strict=True)):
         if t:
             a = alpha * cosine_table(q, d) + beta * a.mT
-            matrices.append(a)
+            tables.append(a)
         q, d = torch.relu(a.mT @ q @ Wq + bq) * d_rows, torch.relu(a @ d @ Wd + bd) * q_rows
         q_rows, d_rows = d_rows, q_rows
-        queries.append(q)
-        documents.append(d)
-    return [*matrices, *queries, *documents]
+        by_query.append(q)
+        by_document.append(d)
+    return [*tables, *by_query, *by_document]
 
 
 def outputs(layers: Layers) -> list[Tensor]:
-    return [*layers.matrices[1:], *layers.queries[1:], *layers.documents[1:]]
+    return [*matrices(layers)[1:], *queries(layers)[1:], *documents(layers)[1:]]
 
 
 class Case:
@@ -165,8 +166,8 @@ def test_places_and_names() -> None:
     layers = interactive_layers(*Case(2, 4, depth=4).arguments(), 0.75, 0.25)
     assert {tuple(table.shape[1:]) for table in layers.tables} == {(2, 4)}
     assert {len(text[0]) for text in layers.by_query} == {2}
-    for name, rows in (("matrices", 2), ("queries", 2), ("documents", 4)):
-        lengths = [len(each[0]) for each in getattr(layers, name)]
+    for by_name, rows in ((matrices, 2), (queries, 2), (documents, 4)):
+        lengths = [len(each[0]) for each in by_name(layers)]
         assert lengths[0] == rows and all(a + b == 6 for a, b in pairwise(lengths))
 
 

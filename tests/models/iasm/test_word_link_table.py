@@ -19,8 +19,10 @@ from matchwork.models import IASM, IASMConfig
 from matchwork.models.iasm.linked_words import LinkedWords
 from matchwork.models.iasm.word_links import WordLinks
 from matchwork.text import WordTokenizer, WordTokenizerConfig
-from matchwork.train import TrainConfig, TrainingSet, fit
+from matchwork.train import TrainConfig, TrainingSet
+from matchwork.train.fitting import fit
 from matchwork.train.module import trained_tensors
+from matchwork.train.run import TrainingRun
 
 TOKENIZER = WordTokenizer.fit(["a b c d e f"])
 WEIGHTS = {("a", "b"): 1.0, ("b", "c"): 0.5, ("a", "x"): 0.25, ("x", "y"): 0.75, ("d", "d"): 0.5}
@@ -149,13 +151,10 @@ def test_checkpoints_skip_the_table(tmp_path: Path) -> None:
 
     samples = TrainingSet.from_split(toy()["train"], TOKENIZER)
     settings = {"loss": "hinge", "negatives": "random", "accelerator": "cpu"}
-    fit(model, samples, TrainConfig(**settings, max_epochs=1), folder=tmp_path)
-    straight, resumed, further = (
-        linked_model(),
-        linked_model(),
-        TrainConfig(**settings, max_epochs=2),
-    )
-    fit(straight, samples, further)
-    fit(resumed, samples, further, folder=tmp_path, resume=True)
+    fit(TrainingRun(model, samples, TrainConfig(**settings, max_epochs=1), tmp_path / "cut"))
+    further = TrainConfig(**settings, max_epochs=2)
+    straight, resumed = linked_model(), linked_model()
+    fit(TrainingRun(straight, samples, further, tmp_path / "straight"))
+    fit(TrainingRun(resumed, samples, further, tmp_path / "cut", resume=True))
     for name, tensor in straight.state_dict().items():
         assert torch.equal(resumed.state_dict()[name], tensor), name

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+from fit_model import fit
 from fragile_model import PowerCut, bad_gradient, ctrl_c, not_a_number
 from staged_model import GuessConfig, StagedModel, staged
 from torch import nn
 
 from matchwork.errors import ConfigError, TrainingError
 from matchwork.models import StageConfig
-from matchwork.train import TrainConfig, TrainingSet, TrainObserver, TrainResult, fit
+from matchwork.train import TrainConfig, TrainingSet, TrainObserver, TrainResult
 
 Plan = Mapping[str, StageConfig]
 EVERY_STEP = {"checkpoint_seconds": 0.0}

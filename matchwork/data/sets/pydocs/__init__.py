@@ -15,11 +15,12 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from matchwork.data.catalogue import CATALOGUE, CatalogueEntry
+from matchwork.data.catalogue import CATALOGUE
 from matchwork.data.dataset import Dataset, Split
 from matchwork.data.sets.pydocs import worker
 from matchwork.data.sets.pydocs.clean import Pair, make_pair, words
@@ -32,20 +33,11 @@ FORMAT = 1
 
 TIME_LIMIT = 600
 
-# Import name -> distribution. transformers is left out: thousands of near-duplicates.
-SCIENTIFIC = {
-    "lightning": "lightning",
-    "matplotlib": "matplotlib",
-    "networkx": "networkx",
-    "numba": "numba",
-    "numpy": "numpy",
-    "pandas": "pandas",
-    "scipy": "scipy",
-    "sklearn": "scikit-learn",
-    "sympy": "sympy",
-    "torch": "torch",
-    "torchmetrics": "torchmetrics",
-}
+# Import names. transformers is left out: thousands of near-duplicates.
+SCIENTIFIC = (
+    *("lightning", "matplotlib", "networkx", "numba", "numpy", "pandas", "scipy", "sklearn"),
+    *("sympy", "torch", "torchmetrics"),
+)
 # Gone from newer Pythons; leaving them out keeps the set stable.
 # fmt: off
 _REMOVED_FROM_PYTHON = frozenset({
@@ -72,19 +64,12 @@ def build(
     packages: Sequence[str] | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> Dataset:
-    """Read the data set from its cache, or generate it (about half a minute) and cache it.
-
-    Args:
-        cache: Folder of the cache; the user's cache folder by default.
-        packages: Import names; `installed_packages()` by default.
-        on_step: Called with a description of each step.
-    """
+    """Read the data set from its cache, or generate it (about half a minute) and cache it."""
     say = on_step or (lambda message: None)
     names = list(dict.fromkeys(installed_packages() if packages is None else packages))
     versions = _versions(names)
-    path = (
-        cache or user_cache()
-    ) / f"pydocs-{_digest([str(FORMAT), *names, *versions.values()])}.jsonl.gz"
+    key = _digest([str(FORMAT), *names, *versions.values()])
+    path = (cache or user_cache()) / f"pydocs-{key}.jsonl.gz"
     pairs = _read_cache(path)
     if pairs is None:
         say(f"importing {len(names)} packages to read their docstrings")
@@ -109,7 +94,7 @@ def _versions(names: Iterable[str]) -> dict[str, str]:
             raise DataError(
                 f"pydocs: package {root!r} is not installed; install it or leave it out"
             )
-        distribution = SCIENTIFIC.get(root, root)
+        distribution = "scikit-learn" if root == "sklearn" else root
         with suppress(metadata.PackageNotFoundError):
             versions[distribution] = metadata.version(distribution)
     return versions
@@ -179,13 +164,8 @@ def _dataset(pairs: Sequence[Pair], versions: dict[str, str]) -> Dataset:
         for name, part in queries.items()
     }
     fingerprint = _digest(text for pair in pairs for text in pair)
-    return Dataset(
-        name="pydocs",
-        splits=splits,
-        measures=("RR", "Success@1", "Success@10"),
-        notes="First paragraph of a docstring -> the rest of it, among all documents.",
-        versions={**versions, "fingerprint": fingerprint},
-    )
+    dataset = CATALOGUE["pydocs"].dataset("pydocs", splits)
+    return replace(dataset, versions={**versions, "fingerprint": fingerprint})
 
 
 def _write_cache(path: Path, pairs: Sequence[Pair]) -> None:
@@ -201,16 +181,3 @@ def _read_cache(path: Path) -> list[Pair] | None:
         return [Pair(**json.loads(line)) for line in lines]
     except (OSError, EOFError, ValueError, TypeError, zlib.error):
         return None
-
-
-CATALOGUE.add(
-    "pydocs",
-    CatalogueEntry(
-        title="Docstrings of the installed Python packages: first paragraph and the rest",
-        build=build,
-        splits={"train": None, "dev": None, "test": None},
-        measures=("RR", "Success@1", "Success@10"),
-        licence="that of each package; made on your machine, never shipped",
-        notes="Needs no download; its size depends on what is installed.",
-    ),
-)

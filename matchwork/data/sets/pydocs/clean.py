@@ -38,11 +38,9 @@ def words(text: str) -> list[str]:
 
 
 def make_pair(doc: str, names: Sequence[str]) -> Pair | None:
-    """Return the pair of one docstring, or None when a filter rejects it.
+    """Return the pair of a docstring, or None when a filter rejects it.
 
-    Args:
-        doc: The docstring.
-        names: All qualified names of the object; the pair gets the one with the fewest dots.
+    Of all qualified names of the object, the pair gets the one with the fewest dots.
     """
     # Most docstrings are too short: turning them away first saves half the time.
     if _GENERATED.search(doc) or len(set(words(doc))) < MIN_DOCUMENT_WORDS:

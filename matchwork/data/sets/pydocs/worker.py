@@ -25,29 +25,14 @@ SKIPPED_PARTS = frozenset({
     "externals", "f2py", "idlelib", "lib2to3", "setup", "test", "testing", "tests", "this",
     "tkinter", "turtle", "turtledemo", "vendor", "vendored", "vendors",
 })
+SKIPPED_MODULES = frozenset({
+    "lightning.app", "lightning.fabric.cli", "lightning.pytorch.cli", "numba.scripts",
+    "numpy.ma.timer_comparison", "scipy.datasets", "sympy.galgebra", "sympy.interactive",
+    "sympy.plotting.pygletplot", "torch.contrib", "torch.distributed", "torch.onnx",
+    "torch.utils.benchmark", "torch.utils.bottleneck", "torch.utils.hipify",
+    "torch.utils.tensorboard", "torch.utils.viz", "torch.xpu",
+})
 # fmt: on
-SKIPPED_MODULES = frozenset(
-    {
-        "lightning.app",
-        "lightning.fabric.cli",
-        "lightning.pytorch.cli",
-        "numba.scripts",
-        "numpy.ma.timer_comparison",
-        "scipy.datasets",
-        "sympy.galgebra",
-        "sympy.interactive",
-        "sympy.plotting.pygletplot",
-        "torch.contrib",
-        "torch.distributed",
-        "torch.onnx",
-        "torch.utils.benchmark",
-        "torch.utils.bottleneck",
-        "torch.utils.hipify",
-        "torch.utils.tensorboard",
-        "torch.utils.viz",
-        "torch.xpu",
-    }
-)
 
 
 def is_wanted(module: str) -> bool:

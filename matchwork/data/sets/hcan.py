@@ -7,8 +7,8 @@ from pathlib import Path
 from matchwork.data.dataset import Dataset
 from matchwork.data.pairs import PairRow, build_split, to_label
 from matchwork.data.readers import READERS, find_file, need_file, release
-from matchwork.data.tables import numbered_lines
 from matchwork.errors import DataError
+from matchwork.files import numbered_lines
 
 
 def read_hcan(folder: str | Path) -> Dataset:

@@ -1,13 +1,20 @@
-"""What a training run reports: callbacks while it runs, a `TrainResult` at its end."""
+"""One training run: its arguments, the callbacks while it runs, and its result."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
-from matchwork.matcher.truncation import Truncation
+from matchwork.inputs import Truncation
+from matchwork.models import Model, StageConfig
 from matchwork.rank.calibration import AnyCalibration
+from matchwork.train.config import TrainConfig
+from matchwork.train.samples import TrainingSet
 from matchwork.train.stages.files import StageResult
 from matchwork.types import Run
+
+Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
+"""Returns dev measures of a model; one of them is `dev_measure`."""
 
 
 class TrainObserver:
@@ -34,6 +41,24 @@ class TrainObserver:
 
     def calibrate(self) -> None:
         """Training is done; the probabilities are fitted on dev next."""
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """The arguments of a run, as in `matchwork.train`; without `validate`, no epoch is better."""
+
+    model: Model
+    samples: TrainingSet
+    config: TrainConfig
+    folder: Path
+    seed: int = 0
+    validate: Validate | None = None
+    dev_samples: TrainingSet | None = None
+    resume: bool = False
+    show_progress: bool = False
+    observer: TrainObserver = field(default_factory=TrainObserver)
+    stages: Mapping[str, StageConfig] = field(default_factory=dict)
+    stage_cache: Path | None = None
 
 
 @dataclass(frozen=True)

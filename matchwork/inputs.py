@@ -1,0 +1,79 @@
+"""Texts that callers give: checked, and a record of how much of them was cut off."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import numpy as np
+
+from matchwork.errors import DataError
+from matchwork.types import Document
+
+
+def as_documents(documents: Iterable[str | Document]) -> list[Document]:
+    """Return `Document`s; a plain text gets its position as its id."""
+    if isinstance(documents, str) or not isinstance(documents, Iterable):
+        raise DataError(f"documents must be a list of texts, got {documents!r}")
+    return [_as_document(index, document) for index, document in enumerate(documents)]
+
+
+def _as_document(index: int, document: str | Document) -> Document:
+    if isinstance(document, Document):
+        return document
+    if not isinstance(document, str):
+        raise DataError(f"documents[{index}] is not a text: {document!r}; leave it out")
+    return Document(str(index), document)
+
+
+def require_pairs(pairs: Iterable[object]) -> None:
+    """Raise a `DataError` unless every item is a pair of texts."""
+    for index, pair in enumerate(pairs):
+        if (
+            not isinstance(pair, tuple | list | np.ndarray)
+            or len(pair) != 2
+            or not all(isinstance(text, str) for text in pair)
+        ):
+            raise DataError(f"pairs[{index}] is not two texts: {pair!r}")
+
+
+class Truncation(NamedTuple):
+    """How many texts the length limits cut, and how many tokens they lost."""
+
+    texts: int = 0
+    tokens: int = 0
+
+    def __str__(self) -> str:
+        texts = "1 text was" if self.texts == 1 else f"{self.texts:,} texts were"
+        tokens = "1 token" if self.tokens == 1 else f"{self.tokens:,} tokens"
+        return f"{texts} too long and lost {tokens}"
+
+
+class TruncationRecord:
+    """Sum over the calls of a `recorded_truncation` block."""
+
+    total = Truncation()
+
+
+_record: ContextVar[TruncationRecord | None] = ContextVar("truncation", default=None)
+
+
+@contextmanager
+def recorded_truncation() -> Iterator[TruncationRecord]:
+    """Record what matchers cut inside the block, in this thread.
+
+    Equal texts, and equal pairs, of one call count once.
+    """
+    record = TruncationRecord()
+    token = _record.set(record)
+    try:
+        yield record
+    finally:
+        _record.reset(token)
+
+
+def report_truncation(texts: int, tokens: int) -> None:
+    """Add to the record of the enclosing `recorded_truncation` block, if there is one."""
+    record = _record.get()
+    if record is not None and texts:
+        record.total = Truncation(record.total.texts + texts, record.total.tokens + tokens)
