@@ -6,7 +6,7 @@ from matchwork.experiment.results.tables import Group, rank_value
 from matchwork.report.line_charts import COLOURS
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
 
 _COLOURS = dict(zip(("ours", "baseline", "paper"), COLOURS, strict=False))
 _WIDTH, _ROW = 420, 16

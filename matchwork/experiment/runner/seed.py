@@ -12,10 +12,11 @@ from matchwork.data import write_run
 from matchwork.evaluate import PROTOCOLS
 from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment.condition import Condition
-from matchwork.experiment.outcome import ConditionOutcome, Observer, SeedObserver, SeedOutcome
+from matchwork.experiment.outcome import ConditionOutcome, Observer, SeedOutcome
 from matchwork.experiment.prepare import Prepared
 from matchwork.experiment.recipe.data import MAIN
 from matchwork.experiment.results.result import in_words
+from matchwork.experiment.seed_observer import SeedObserver
 from matchwork.files import write_json
 from matchwork.matcher.matcher import Matcher
 from matchwork.rank.fusion import fuse
