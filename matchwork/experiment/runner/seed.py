@@ -23,7 +23,7 @@ from matchwork.rank.fusion import fuse
 from matchwork.report.markdown import markdown_table
 from matchwork.report.numbers import Cell
 from matchwork.train.api import TrainingData, train
-from matchwork.train.stages.run import stage_cache
+from matchwork.train.stages import stage_cache
 from matchwork.train.state import drop_checkpoint
 from matchwork.types import Run
 from matchwork.version import VERSION
