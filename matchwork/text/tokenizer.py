@@ -1,5 +1,6 @@
 """The contract of tokenizers, and the word tokenizer."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,12 +13,15 @@ import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 
-from matchwork.config import build, require_choice, to_table
+from matchwork.config import build, to_table
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_choice
 from matchwork.registry import Registry
 from matchwork.text.batch import Ids, TokenTable
-from matchwork.text.raw import chunks, readable, spans_of
 from matchwork.text.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary, word_hash
+
+_CHUNK = 4096  # texts per call of the tokenizers library: bounds the memory of its results
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Token(NamedTuple):
