@@ -1,9 +1,9 @@
-"""Cosine similarity of word vectors."""
+"""Cosine similarity of word vectors, and precision under autocast."""
 
 from typing import Any, NamedTuple, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
