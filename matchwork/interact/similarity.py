@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
 from matchwork.interact.interaction import Interaction
+from matchwork.kernels import kernel
 
 EPSILON = 1e-8
 TINY = 1e-24  # keeps divisions finite, too small to change any other result
@@ -25,6 +26,7 @@ def unit_rows(vectors: Tensor) -> Tensor:
     return vectors / row_lengths(vectors).clamp_min(EPSILON).unsqueeze(-1)
 
 
+@kernel("cosines", plain=lambda left, right: Cosines.of(left, right).table)
 def cosine_table(left: Tensor, right: Tensor) -> Tensor:
     """Return the cosines of rows (..., m, dim) and (..., n, dim), shape (..., m, n).
 

@@ -7,7 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from matchwork.encode import Encoded
 from matchwork.errors import ConfigError, UnknownNameError
+from matchwork.interact.similarity import cosine_table
 from matchwork.kernels import KERNELS, disabled, enabled, kernel
 from matchwork.kernels.linear import linear
 from matchwork.kernels.lstm import states_of, states_on_gpu
@@ -15,6 +17,9 @@ from matchwork.kernels.spatial_gru import SpatialWeights, spatial_gru
 from matchwork.kernels.spatial_gru.engines import choose_engine
 from matchwork.kernels.transformer import last_hidden_state
 from matchwork.kernels.transformer.dropout import dropout
+from matchwork.models.iam.word_loss import word_loss
+from matchwork.models.iasm.distance import matrix_distance
+from matchwork.models.iasm.interactive_layers import Weights, interactive_layers
 
 SHAPES = {
     "ragged": (4, 1, 6, 3),
@@ -99,13 +104,52 @@ def transformer_case(given: Inputs) -> Case:
     )
 
 
+def two_texts(given: Inputs) -> Callable[[], tuple[Encoded, Encoded]]:
+    """Two batches of vectors, zero at padding."""
+    left, right = (given.normal(given.batch, given.length, 3) for _ in range(2))
+    return lambda: (Encoded(left, given.mask), Encoded(right, given.mask.flip(0)))
+
+
+def cosines_case(given: Inputs) -> Case:
+    texts = two_texts(given)
+    return Case(lambda: cosine_table(*(text.vectors for text in texts())), given.leaves)
+
+
+def distance_case(given: Inputs) -> Case:
+    texts = two_texts(given)
+    return Case(lambda: matrix_distance(*(text.vectors for text in texts())), given.leaves)
+
+
+def layers_case(given: Inputs) -> Case:
+    texts, table = two_texts(given), given.normal(given.batch, given.length, given.length)
+    weights = Weights._make(given.normal(*size) for size in [(3, 3, 3)] * 2 + [(3, 3)] * 2)
+
+    def call() -> Tensor:
+        query, document = texts()
+        real = query.mask.unsqueeze(2) & document.mask.unsqueeze(1)
+        layers = interactive_layers(table * real, query, document, weights, 0.6, 0.4)
+        return torch.cat([part.flatten() for parts in layers for part in parts])
+
+    return Case(call, given.leaves)
+
+
+def word_loss_case(given: Inputs) -> Case:
+    states, weight, bias = given.normal(given.batch, 4), given.normal(7, 4), given.normal(7)
+    classes = given.lengths % 7
+    return Case(lambda: word_loss(states, weight, bias, classes), given.leaves)
+
+
 CASES: dict[str, Callable[[Inputs], Case]] = {
+    "cosines": cosines_case,
     "dropout": dropout_case,
+    "interactive-layers": layers_case,
     "linear": linear_case,
     "lstm": lstm_case,
     "lstm-gpu": lstm_gpu_case,
+    "matrix-distance": distance_case,
     "spatial-gru": spatial_case,
     "transformer": transformer_case,
+    "word-loss": word_loss_case,
 }
 each_kernel = pytest.mark.parametrize("name", CASES)
 
@@ -145,10 +189,13 @@ def test_values_and_gradients_equal_plain_pytorch(
 
 
 HAND_WRITTEN = {
+    "cosines": ["matchwork.interact.similarity._CosineTable.apply"],
     "dropout": ["matchwork.kernels.transformer.dropout.torch.empty"],
+    "interactive-layers": ["matchwork.models.iasm.interactive_layers._Stack.apply"],
     "linear": ["torch.ops.mkldnn._linear_pointwise"],
     "lstm": ["matchwork.kernels.lstm.steps._Scan.apply"],
     "lstm-gpu": ["matchwork.kernels.lstm.gpu.fused_states"],
+    "matrix-distance": ["matchwork.models.iasm.distance._UnitDistance.apply"],
     "spatial-gru": [
         "matchwork.kernels.spatial_gru.native._call",
         "matchwork.kernels.spatial_gru.diagonal._Sweep.apply",
@@ -157,6 +204,7 @@ HAND_WRITTEN = {
         "matchwork.kernels.transformer.ragged_forward.run",
         "matchwork.kernels.transformer.forward.in_passes",
     ],
+    "word-loss": ["matchwork.models.iam.word_loss._WordLoss.apply"],
 }
 
 

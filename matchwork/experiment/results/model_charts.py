@@ -33,9 +33,8 @@ def model_charts(groups: Iterable[Group]) -> Iterator[tuple[str, "Chart"]]:
         for page in sorted({_page(result["model"]) for result in group.results}):
             own = [result for result in group.results if _page(result["model"]) == page]
             family = Group(group.dataset, group.condition, group.description, own)
-            heading = alt.TitleParams(
-                group.description.replace("`", "").removesuffix("."), fontSize=11
-            )
+            description = group.description.replace("`", "").removesuffix(".")
+            heading = alt.TitleParams(f"{group.dataset}: {description}", fontSize=11)
             chart = results_chart(family, group.main_measures[0]).properties(title=heading)
             charts.setdefault(f"{page}-{group.dataset}", []).append(chart)
     for name, each in charts.items():

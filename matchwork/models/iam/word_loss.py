@@ -11,10 +11,18 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from matchwork.kernels import kernel
+
 # Logits of a block: they should fit a CPU's cache; a GPU needs larger blocks.
 _ENTRIES = {"cpu": 2**20, "cuda": 2**26}
 
 
+def _plain(states: Tensor, weight: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
+    logits = functional.linear(states, weight).to(bias.dtype) + bias
+    return functional.cross_entropy(logits, classes, reduction="sum")
+
+
+@kernel("word-loss", plain=_plain)
 def word_loss(states: Tensor, weight: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
     """Return the summed negative log likelihood of the classes; logits are `states weightᵀ + bias`.
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from matchwork.interact.similarity import EPSILON, row_lengths, unit_rows
+from matchwork.kernels import kernel
 
 Norm = Literal["matrix", "row"]
 
@@ -20,8 +21,7 @@ def matrix_distance(left: Tensor, right: Tensor, norm: Norm = "matrix") -> Tenso
     """
     if norm == "row":
         return row_lengths((unit_rows(left) - unit_rows(right)).flatten(1))
-    distance: Tensor = _UnitDistance.apply(left, right)  # type: ignore[no-untyped-call]
-    return distance
+    return _matrix_distance(left, right)
 
 
 def row_distances(left: Tensor, right: Tensor, norm: Norm = "matrix") -> Tensor:
@@ -42,6 +42,20 @@ def _unit_matrix(rows: Tensor) -> Tensor:
 
 
 _UNIT: dict[Norm, Callable[[Tensor], Tensor]] = {"row": unit_rows, "matrix": _unit_matrix}
+
+
+def _plain_distance(left: Tensor, right: Tensor) -> Tensor:
+    units = []
+    for side in (left, right):
+        empty = row_lengths(side.flatten(1)) <= EPSILON
+        units.append(_unit_matrix(side.masked_fill(empty[:, None, None], 0.0)))
+    return row_lengths((units[0] - units[1]).flatten(1))
+
+
+@kernel("matrix-distance", plain=_plain_distance)
+def _matrix_distance(left: Tensor, right: Tensor) -> Tensor:
+    distance: Tensor = _UnitDistance.apply(left, right)  # type: ignore[no-untyped-call]
+    return distance
 
 
 class _UnitDistance(torch.autograd.Function):

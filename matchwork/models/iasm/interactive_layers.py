@@ -22,7 +22,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
-from matchwork.interact.similarity import Cosines, product_type, wide_type
+from matchwork.interact.similarity import Cosines, cosine_table, product_type, wide_type
+from matchwork.kernels import kernel
 
 
 class Weights(NamedTuple):
@@ -61,7 +62,7 @@ def interactive_layers(
         return Layers([table.mT for table in layers.tables], layers.by_document, layers.by_query)
     dtype = product_type(query.vectors)
     texts = query.vectors, document.vectors
-    outputs: tuple[Tensor, ...] = _Stack.apply(  # type: ignore[no-untyped-call]
+    outputs = _stack(
         alpha, beta, matrix, query.mask, document.mask, *(x.to(dtype) for x in (*texts, *weights))
     )
     depth = len(weights.Wq)
@@ -76,6 +77,34 @@ def renewed(table: Tensor, cosines: Tensor | None, alpha: float, beta: float) ->
     """Return `alpha * cosines + beta * table`; without cosines, `beta * table`."""
     old = beta * table
     return old if cosines is None else old.add_(cosines, alpha=alpha)
+
+
+def _plain_stack(
+    alpha: float, beta: float, matrix: Tensor, short_mask: Tensor, long_mask: Tensor, *parts: Tensor
+) -> tuple[Tensor, ...]:
+    short, long, *weights = parts
+    short_rows, long_rows = (m.unsqueeze(-1).to(long.dtype) for m in (short_mask, long_mask))
+    tables, shorts, longs = [matrix], [short], [long]
+    for t in range(len(weights[0])):
+        x, y = shorts[-1], longs[-1]
+        if t:
+            tables.append(renewed(tables[-1], cosine_table(x, y) if alpha else None, alpha, beta))
+        table = tables[-1].to(y.dtype)
+        U, V, b, c = (weights[i][t] for i in _weight_order(t))
+        longs.append(torch.relu(table.mT @ (x @ U) + long_rows * b))
+        shorts.append(torch.relu(table @ y @ V + short_rows * c))
+    return *shorts[1:], *longs[1:], *tables[1:]
+
+
+@kernel("interactive-layers", plain=_plain_stack)
+def _stack(
+    alpha: float, beta: float, matrix: Tensor, short_mask: Tensor, long_mask: Tensor, *parts: Tensor
+) -> tuple[Tensor, ...]:
+    """Return the vectors of the shorter and of the longer text, and the tables, layer by layer."""
+    outputs: tuple[Tensor, ...] = _Stack.apply(  # type: ignore[no-untyped-call]
+        alpha, beta, matrix, short_mask, long_mask, *parts
+    )
+    return outputs
 
 
 class _Layer(NamedTuple):
