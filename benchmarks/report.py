@@ -11,6 +11,7 @@ from matchwork.cli import show
 from matchwork.experiment.environment import commit, hardware, versions
 from matchwork.files import read_json, write_json, write_text
 from matchwork.report.markdown import markdown_table
+from matchwork.report.numbers import MISSING
 
 THREADS = "OMP_NUM_THREADS"
 FOLDER = Path(__file__).parent
@@ -71,8 +72,8 @@ def _cells(what: str, figure: Mapping[str, Any]) -> tuple[str, ...]:
         f"{_number(figure['value'])} {figure['unit']}",
         f"{_number(figure['peer'])} {figure['unit']} ({figure['peer_name']})",
         _number(figure["ratio"]),
-        figure["target"] or show.MISSING,
-        {True: "yes", False: "no", None: show.MISSING}[figure["met"]],
+        figure["target"] or MISSING,
+        {True: "yes", False: "no", None: MISSING}[figure["met"]],
     )
 
 

@@ -17,6 +17,7 @@ Scores: TypeAlias = npt.NDArray[np.float64]
 TextPair: TypeAlias = tuple[str, str]
 Task: TypeAlias = Literal["ranking", "classification", "regression"]
 Side: TypeAlias = Literal["query", "document"]
+SIDES: tuple[Side, Side] = ("query", "document")
 Progress: TypeAlias = Callable[[int, int], None]
 """Progress callback: called with how many items are done, and of how many."""
 Advance: TypeAlias = Callable[[int], None]

@@ -3,21 +3,15 @@
 from collections.abc import Callable
 from itertools import combinations
 
-from matchwork.audit.findings import explain_overlap, explain_split, worst_first
-from matchwork.audit.numbers import audit, overlap
+from matchwork.audit.findings import LEVELS, explain_overlap, explain_split
+from matchwork.audit.numbers import TextNumbers, audit, overlap
 from matchwork.audit.report import Finding as Finding
 from matchwork.audit.report import Report as Report
-from matchwork.audit.texts import TextNumbers
 from matchwork.data.dataset import Dataset
 
 
 def check(dataset: Dataset, on_step: Callable[[str], None] | None = None) -> Report:
-    """Audit every split and every pair of splits.
-
-    Args:
-        dataset: Data set; only its splits that were read are audited.
-        on_step: Called with a description of each step.
-    """
+    """Audit every split that was read, and every pair; `on_step` gets a line about each step."""
     say = on_step or (lambda message: None)
     numbers = TextNumbers()
     numbered, splits = [], []
@@ -31,4 +25,5 @@ def check(dataset: Dataset, on_step: Callable[[str], None] | None = None) -> Rep
     findings = [finding for split in splits for finding in explain_split(split, dataset.task)]
     for each in overlaps:
         findings += explain_overlap(each, by_name)
-    return Report(dataset.name, tuple(splits), tuple(overlaps), worst_first(findings))
+    findings.sort(key=lambda finding: LEVELS.index(finding.level))
+    return Report(dataset.name, tuple(splits), tuple(overlaps), tuple(findings))

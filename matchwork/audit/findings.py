@@ -8,16 +8,12 @@ from matchwork.types import Task
 
 Problem: TypeAlias = tuple[Level, str, str]
 """Level, message and remedy."""
-_LEVELS: tuple[Level, ...] = ("error", "warning", "info")
+LEVELS: tuple[Level, ...] = ("error", "warning", "info")
+"""Worst first."""
 SERIOUS_LEAK = 0.01
 """Share of held-out queries seen in training from which a leak is an error."""
 CLEAR_MARGIN = 0.005
 """Difference in MAP from which file order counts as better than BM25."""
-
-
-def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort findings: errors, then warnings, then infos."""
-    return tuple(sorted(findings, key=lambda finding: _LEVELS.index(finding.level)))
 
 
 def explain_split(split: SplitReport, task: Task) -> Iterator[Finding]:

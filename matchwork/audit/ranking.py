@@ -10,7 +10,6 @@ from matchwork.evaluate.evaluation import Evaluation
 from matchwork.evaluate.measured_split import MeasuredSplit
 from matchwork.evaluate.ranking import evaluate_run
 from matchwork.rank.bm25 import BM25
-from matchwork.types import Run
 
 DEPTHS = (10, 100, 1000)
 MAX_SEARCHES = 2000
@@ -20,13 +19,7 @@ MEASURES = ("AP", "RR")
 
 
 def expected_average_precision(num: int, relevant: int, total: int) -> float:
-    """Return the mean AP over all orders of `num` documents.
-
-    Args:
-        num: Number of ranked documents.
-        relevant: Number of relevant ones among them, at least 1.
-        total: Number of all relevant documents, ranked or not.
-    """
+    """Return the mean AP over all orders of `num` documents, `relevant` of the `total` in them."""
     before = ((rank - 1) * (relevant - 1) / max(num - 1, 1) for rank in range(1, num + 1))
     return sum(relevant / num * (1 + b) / rank for rank, b in enumerate(before, 1)) / total
 
@@ -42,11 +35,7 @@ def expected_reciprocal_rank(num: int, relevant: int) -> float:
 
 
 def compare_orders(split: Split, protocol: str) -> Orders | None:
-    """Compare file order with BM25 and a random order, under a protocol.
-
-    Returns:
-        None if no query has relevant and other candidates.
-    """
+    """Compare file order with BM25 and a random order; None if no query has both candidates."""
     if split.candidates is None:
         return None
     pools = {
@@ -61,7 +50,9 @@ def compare_orders(split: Split, protocol: str) -> Orders | None:
     if not any(0 < number < len(pools[query]) for query, number in relevant.items()):
         return None
     measured = MeasuredSplit(replace(split, candidates=pools), protocol, MEASURES)
-    in_file = measured.evaluate(_listed(pools))
+    in_file = measured.evaluate(
+        {q: {id: float(-index) for index, id in enumerate(pool)} for q, pool in pools.items()}
+    )
     bm25 = measured.evaluate(measured.bm25_run())
     random_ap, random_rr = [], []
     for query in in_file.queries:
@@ -69,14 +60,8 @@ def compare_orders(split: Split, protocol: str) -> Orders | None:
         total = sum(grade > 0 for grade in split.qrels[query].values())
         random_ap.append(expected_average_precision(num, number, total) if number else 0.0)
         random_rr.append(expected_reciprocal_rank(num, number) if number else 0.0)
-    return Orders(
-        protocol,
-        in_file.num_queries,
-        *_values(in_file),
-        *_values(bm25),
-        fmean(random_ap),
-        fmean(random_rr),
-    )
+    at_random = fmean(random_ap), fmean(random_rr)
+    return Orders(protocol, in_file.num_queries, *_values(in_file), *_values(bm25), *at_random)
 
 
 def first_stage(split: Split) -> FirstStage | None:
@@ -110,14 +95,6 @@ def first_stage(split: Split) -> FirstStage | None:
         {str(depth): values[f"Success@{depth}"] for depth in DEPTHS},
         {str(depth): values[f"R@{depth}"] for depth in DEPTHS},
     )
-
-
-def _listed(pools: dict[str, tuple[str, ...]]) -> Run:
-    """A run that keeps the order of the candidates."""
-    return {
-        query: {document: float(-index) for index, document in enumerate(pool)}
-        for query, pool in pools.items()
-    }
 
 
 def _values(evaluation: Evaluation) -> tuple[float, float]:

@@ -37,13 +37,10 @@ class Orders:
 
 @dataclass(frozen=True)
 class FirstStage:
-    """Upper bound of reranking.
+    """Upper bound of reranking, over the queries with a relevant document.
 
-    Args:
-        queries: Number of queries with a relevant document.
-        success: Share of queries with a relevant document among the candidates, by depth; "pool"
-            if the candidates are given, else the depth of a BM25 search.
-        recall: Mean share of the relevant documents among the candidates, by depth.
+    Share of queries with one among the candidates, and recall, by the depth of a BM25 search, or
+    for "pool" if the candidates are given.
     """
 
     queries: int

@@ -19,6 +19,7 @@ from matchwork.cli.options import (
     data_options,
     examples,
 )
+from matchwork.report.numbers import Cell, shortened
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -100,9 +101,8 @@ def show_set(
     show.table(["split", *kinds], rows)
     for each, some in pairs.items():
         if some:
-            shown_rows: list[list[show.Cell]] = [
-                [show.shortened(pair.query, 120), show.shortened(pair.document), pair.label]
-                for pair in some
+            shown_rows: list[list[Cell]] = [
+                [shortened(pair.query, 120), shortened(pair.document), pair.label] for pair in some
             ]
             show.table(["query", "document", "label"], shown_rows, title=f"examples of {each}")
 

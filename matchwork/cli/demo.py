@@ -32,7 +32,7 @@ def demo(
         _lcs(out, json)
         return
     with show.working("starting"):
-        from matchwork.cli.watch import Watcher
+        from matchwork.cli.progress import Watcher
         from matchwork.demo import run_demo
 
     with Watcher(quiet=json) as watcher:
@@ -45,7 +45,7 @@ def demo(
 
 def _lcs(out: Path, json: bool) -> None:
     with show.working("starting"):
-        from matchwork.cli.watch import Watcher
+        from matchwork.cli.progress import Watcher
         from matchwork.studies.match_srnn import run_lcs_demo
 
     with Watcher(quiet=json) as watcher:

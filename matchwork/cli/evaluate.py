@@ -1,6 +1,6 @@
 """`matchwork evaluate`: measure a matcher on a data set, or a TREC run against judgements."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,12 +8,6 @@ import typer
 
 import matchwork
 from matchwork.cli import show
-from matchwork.cli.evaluation_tables import (
-    conditions,
-    evaluation_header,
-    evaluation_rows,
-    reliability_line,
-)
 from matchwork.cli.options import (
     DATASET_HELP,
     MATCHER_HELP,
@@ -31,10 +25,15 @@ from matchwork.cli.options import (
 )
 from matchwork.cli.options import columns as read_columns
 from matchwork.errors import ConfigError
+from matchwork.report.numbers import MISSING, Cell, interval, p_value, signed
 
 if TYPE_CHECKING:
-    from matchwork.evaluate import Comparison, Evaluation
+    from matchwork.evaluate import Comparison, Evaluation, Reliability
+    from matchwork.evaluate.benchmark import BenchmarkResult
+    from matchwork.matcher import Matcher
+    from matchwork.report.page import Section
 
+_EXAMPLES = 8  # number of queries in each table of wins and losses
 EXAMPLES = examples(
     "matchwork evaluate bm25 trecqa --split test-clean",
     "matchwork evaluate MATCHER wikiqa --measures AP,RR,P@1 --report report.html",
@@ -115,17 +114,19 @@ def evaluate(
     with show.cuts():
         result = benchmark.run(scorer, weight=weight, stage=stage)
     if run_out is not None:
-        write_run(run_out, result.run, tag=result.system.replace(" ", ""))
+        write_run(run_out, result.runs[result.system], tag=result.system.replace(" ", ""))
     if report is not None:
-        from matchwork.cli.evaluation_report import write_evaluation_report
+        from matchwork.report.page import write_report
 
-        write_evaluation_report(report, result)
+        with show.working("drawing the report"):
+            title = f"{result.system} on {dataset}, split {split}"
+            write_report(report, title, _sections(result))
     if json:
         show.as_json(result.to_dict())
         return
     _print(result.evaluations, result.comparisons, title=f"{dataset}, split {split}")
     if result.reliability is not None:
-        show.line(reliability_line(result.reliability))
+        show.line(_reliability_line(result.reliability))
     for what, path in (("run", run_out), ("report", report)):
         if path is not None:
             show.line(f"{what:<8} {path}")
@@ -162,8 +163,108 @@ def _print(
     comparisons: "Mapping[str, Mapping[str, Comparison]]",
     title: str,
 ) -> None:
-    header, rows = evaluation_header(bool(comparisons)), evaluation_rows(evaluations, comparisons)
-    note = conditions(evaluations)
+    note = _conditions(evaluations)
     if comparisons:
         note += "; change and p (Holm-corrected) against BM25"
-    show.table(header, rows, title=title, note=note)
+    show.table(*_rows(evaluations, comparisons), title=title, note=note)
+
+
+def _rows(
+    evaluations: "Mapping[str, Evaluation]",
+    comparisons: "Mapping[str, Mapping[str, Comparison]]",
+) -> tuple[list[str], list[list[Cell]]]:
+    """Return a header, and a row per measure and system: value, interval, change to BM25 if any."""
+    header = ["measure", "system", "value", "95 % interval"]
+    rows: list[list[Cell]] = []
+    for measure in next(iter(evaluations.values())).values:
+        for name, one in evaluations.items():
+            row: list[Cell] = [measure, name, one[measure], interval(*one.interval(measure))]
+            if name in comparisons:
+                found = comparisons[name][measure]
+                row += [signed(found.difference), p_value(found.adjusted_p), wins_and_losses(found)]
+            elif comparisons:
+                row += [""] * 3
+            rows.append(row)
+    return [*header, *(["change", "p", "won/lost"] if comparisons else [])], rows
+
+
+def wins_and_losses(comparison: "Comparison") -> str:
+    """Return how many queries were won and lost; F1 has no queries to count."""
+    return f"{comparison.wins}/{comparison.losses}" if comparison.changes else MISSING
+
+
+def _conditions(evaluations: "Mapping[str, Evaluation]") -> str:
+    """Return what the numbers are over: queries, protocol and ties."""
+    from matchwork.evaluate import PROTOCOLS, task_of
+
+    first = next(iter(evaluations.values()))
+    if task_of(next(iter(first.values))) != "ranking":
+        return f"{first.num_queries:,} pairs"
+    ties = ", ".join(f"{name} {one.num_ties:,}" for name, one in evaluations.items())
+    rule = "sorted by id" if PROTOCOLS[first.protocol].ties_by_id else "counted against the system"
+    return (
+        f"{first.num_queries:,} queries, protocol {first.protocol} "
+        f"({first.num_dropped:,} dropped); tied documents, {rule}: {ties}"
+    )
+
+
+def _reliability_line(reliability: "Reliability") -> str:
+    """Return the reliability of probabilities in a sentence."""
+    return (
+        f"Probabilities of {reliability.num_pairs:,} pairs: calibration error "
+        f"{reliability.calibration_error:.4f} over {len(reliability.bins)} bins of equal size, "
+        f"Brier score {reliability.brier:.4f}"
+    )
+
+
+def _sections(result: "BenchmarkResult") -> "Iterator[Section]":
+    """Yield numbers, intervals, wins and losses, and explanations of a few pairs."""
+    from matchwork.report.page import Figure, Heading, Paragraph, Table
+    from matchwork.report.result_charts import Bar, bar_with_intervals, reliability_chart
+
+    yield Paragraph(_conditions(result.evaluations) + ".")
+    yield Table(*_rows(result.evaluations, result.comparisons))
+    first = result.measured.measures[0]
+    bars = [Bar(name, e[first], *e.interval(first)) for name, e in result.evaluations.items()]
+    yield Figure(bar_with_intervals(bars, first), "With 95 % bootstrap intervals over queries.")
+    if result.reliability is not None:
+        yield Heading("Calibration")
+        yield Figure(reliability_chart(result.reliability))
+        yield Paragraph(_reliability_line(result.reliability) + ".")
+    for name, comparisons in result.comparisons.items():
+        comparison = next(iter(comparisons.values()))
+        if comparison.changes:
+            yield from _changes(result, name, comparison)
+
+
+def _changes(result: "BenchmarkResult", name: str, comparison: "Comparison") -> "Iterator[Section]":
+    from matchwork.matcher import Matcher
+    from matchwork.report.page import Figure, Heading, Table
+    from matchwork.report.result_charts import wins_losses
+
+    yield Heading(f"{name} against BM25, query by query")
+    yield Figure(wins_losses(comparison.changes.values(), comparison.measure))
+    for caption, changes in (
+        ("Biggest wins", comparison.biggest_wins(_EXAMPLES)),
+        ("Biggest losses", comparison.biggest_losses(_EXAMPLES)),
+    ):
+        if changes:
+            queries = result.measured.split.queries
+            rows = [[q, queries.get(q, ""), signed(change)] for q, change in changes]
+            yield Table(["id", "query", comparison.measure], rows, caption)
+            if isinstance(result.scorer, Matcher) and name == result.scorer.name:
+                yield from _explanation(result, result.scorer, changes[0][0])
+
+
+def _explanation(result: "BenchmarkResult", matcher: "Matcher", query: str) -> "Iterator[Section]":
+    """Explain the document that the matcher ranks first for a query."""
+    from matchwork.explain import Highlight, explain
+    from matchwork.report.page import Paragraph
+
+    split, scores = result.measured.split, result.runs[matcher.name].get(query)
+    if not scores:
+        return
+    best = max(scores, key=scores.__getitem__)
+    relevant = "relevant" if split.label(query, best) > 0 else "not relevant"
+    yield Paragraph(f"The document it ranks first for query {query} ({best}, {relevant}):")
+    yield Highlight(explain(matcher, split.queries[query], split.documents[best]))

@@ -1,7 +1,8 @@
 """`matchwork explain`: which words a score comes from."""
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,14 +20,16 @@ from matchwork.cli.options import (
 )
 from matchwork.cli.options import columns as read_columns
 from matchwork.errors import ConfigError
+from matchwork.files import write_json, write_text
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from matchwork.explain import Explanation
+    from matchwork.data import Split
+    from matchwork.explain import Explanation, Faithfulness
+    from matchwork.matcher import Matcher
     from matchwork.types import Side
 
-SIDES: tuple["Side", "Side"] = ("query", "document")
 EXAMPLES = examples(
     "matchwork explain MATCHER --query 'who wrote hamlet' --document 'a play by shakespeare'",
     "matchwork explain MATCHER --query TEXT --document TEXT --out why.html --out why.png",
@@ -102,22 +105,18 @@ def explain(
     if faithfulness is not None:
         if query is not None or document is not None or out:
             raise ConfigError("--faithfulness takes its pairs from a data set; leave out the texts")
-        from matchwork.cli.faithfulness import measure_faithfulness
         from matchwork.data import load
+        from matchwork.experiment.environment import commit
 
+        code = commit()
         with show.working(f"reading {faithfulness}"):
             options, names = data_options(option), read_columns(columns)
             dataset = load(faithfulness, data_root, [split], columns=names, **options)
-        measure_faithfulness(
-            matcher,
-            dataset,
-            split,
-            num_pairs=pairs,
-            num_draws=draws,
-            seed=seed,
-            results=results if write else None,
-            json=json,
-        )
+        with show.working(f"opening {matcher}"):
+            opened = matchwork.Matcher.load(matcher)
+        result = _measure(opened, dataset[split], pairs, draws, seed)
+        about = {"dataset": dataset.name, "split": split}
+        _report(result, about, code, results / "faithfulness" if write else None, json)
         return
     if query is None or document is None:
         raise ConfigError("give --query and --document, or --faithfulness DATASET")
@@ -141,6 +140,7 @@ def explain(
 def print_explanation(explanation: "Explanation", top_k: int) -> None:
     """Print both texts and the tables of every view, `top_k` rows of each."""
     from matchwork.explain.view import views
+    from matchwork.types import SIDES
 
     show.line(explanation.headline, "bold")
     for side in SIDES:
@@ -178,3 +178,47 @@ def _colour(share: float) -> str:
         return ""
     strength = "bold " if abs(share) > 0.6 else ""
     return f"{strength}{'blue' if share >= 0 else 'yellow'}"
+
+
+def _measure(
+    matcher: "Matcher", split: "Split", num_pairs: int, num_draws: int, seed: int
+) -> "Faithfulness":
+    from matchwork.cli.progress import counting
+    from matchwork.explain.faithfulness import faithfulness, matching_pairs
+
+    pairs = matching_pairs(split, num_pairs, seed)
+    with counting("texts") as advance:
+        return faithfulness(matcher, pairs, num_draws=num_draws, seed=seed, progress=advance)
+
+
+def _report(
+    result: "Faithfulness", about: dict[str, Any], code: Any, folder: Path | None, json: bool
+) -> None:
+    """Print the result, and write JSON and chart into `folder` where it is given."""
+    from matchwork.experiment.environment import hardware, versions
+    from matchwork.explain.faithfulness import faithfulness_chart, faithfulness_table
+    from matchwork.report.drawing import to_svg
+
+    paths: list[Path] = []
+    with show.working("comparing"):
+        record = {
+            **about,
+            **result.to_dict(),
+            "commit": code,
+            "hardware": hardware(),
+            "versions": versions(),
+            "date": datetime.now(UTC).date().isoformat(),
+        }
+        if folder is not None:
+            stem = f"{about['dataset']}-{result.model}".replace("/", "-")
+            paths = [folder / f"{stem}.json", folder / f"{stem}.svg"]
+            write_json(paths[0], record)
+            write_text(paths[1], to_svg(faithfulness_chart(result)))
+    if json:
+        show.as_json(record)
+        return
+    table = faithfulness_table(result)
+    title = f"{result.model} on {about['dataset']}, split {about['split']}"
+    show.table(table.header, table.rows, title=title, note=table.note)
+    for path in paths:
+        show.line(f"written  {path}")

@@ -10,7 +10,6 @@ from typer.core import TyperGroup
 import matchwork
 from matchwork.cli import (
     analyse,
-    compare,
     data,
     demo,
     evaluate,
@@ -78,8 +77,8 @@ app.command("score", epilog=score.EXAMPLES)(score.score)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 app.command("analyse", epilog=analyse.EXAMPLES)(analyse.analyse)
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("results", epilog=results.EXAMPLES)(results.results)
+app.command("compare", epilog=results.COMPARE_EXAMPLES)(results.compare)
+app.command("results", epilog=results.RESULTS_EXAMPLES)(results.results)
 
 
 def _print_version(wanted: bool) -> None:

@@ -11,6 +11,7 @@ from matchwork.cli import show
 from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, Precision, columns, examples
 from matchwork.errors import DataError
 from matchwork.files import numbered_lines
+from matchwork.report.numbers import Cell, shortened
 
 if TYPE_CHECKING:
     from matchwork.types import Document, Ranked
@@ -58,12 +59,12 @@ def rank(
     if json:
         show.as_json([_as_json(line) for line in ranking])
         return
-    columns_shown: dict[str, list[show.Cell]] = {
+    columns_shown: dict[str, list[Cell]] = {
         "rank": [line.rank for line in ranking],
         "score": [line.score for line in ranking],
         "probability": [line.probability for line in ranking],
         "id": [line.document.id for line in ranking],
-        "document": [show.shortened(line.document.text, 300) for line in ranking],
+        "document": [shortened(line.document.text, 300) for line in ranking],
     }
     if getattr(scorer, "calibration", None) is None:
         del columns_shown["probability"]

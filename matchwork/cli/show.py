@@ -9,12 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from matchwork.report.console import grids
-from matchwork.report.numbers import MISSING as MISSING
-from matchwork.report.numbers import Cell as Cell
-from matchwork.report.numbers import interval as interval
-from matchwork.report.numbers import p_value as p_value
-from matchwork.report.numbers import shortened as shortened
-from matchwork.report.numbers import signed as signed
+from matchwork.report.numbers import Cell
 
 
 def out() -> Console:

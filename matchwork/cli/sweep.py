@@ -73,7 +73,7 @@ def sweep(
         _draw(draw, json)
         return
     with show.working("checking every combination"):
-        from matchwork.cli.watch import Watcher
+        from matchwork.cli.progress import Watcher
         from matchwork.experiment.results import SWEEPS
         from matchwork.experiment.runner import run_sweep
         from matchwork.experiment.sweep import load_sweep

@@ -9,6 +9,7 @@ import typer
 from matchwork.cli import show
 from matchwork.cli.options import Changes, DataRoot, Json, Quiet, examples, listed
 from matchwork.errors import ConfigError, TrainingError
+from matchwork.report.numbers import interval, p_value
 
 if TYPE_CHECKING:
     from matchwork.experiment import Recipe
@@ -69,7 +70,7 @@ def train(
     """Train a matcher from each recipe, measure it on test and compare it with BM25."""
     overrides = _overrides(settings, devices, seeds)
     with show.working("checking the recipe"):
-        from matchwork.cli.watch import Watcher
+        from matchwork.cli.progress import Watcher
         from matchwork.experiment import load_recipe, run_recipe
 
         plans = [load_recipe(recipe, overrides, data_root) for recipe in recipes]
@@ -112,7 +113,7 @@ def _train_several(
     plans: Sequence["Recipe"], out: Path, options: Mapping[str, Any], quiet: bool, json: bool
 ) -> None:
     """All of them as one queue of seeds; those that have no result are named at the end."""
-    from matchwork.cli.watch import Watcher
+    from matchwork.cli.progress import Watcher
     from matchwork.experiment import run_recipes
 
     with Watcher(quiet or json) as watcher:
@@ -169,8 +170,8 @@ def _print_condition(result: Mapping[str, Any], name: str) -> None:
             measure,
             name,
             _mean(values[measure]),
-            show.interval(*values[measure]["ci"]),
-            None if "p_holm" not in values[measure] else show.p_value(values[measure]["p_holm"]),
+            interval(*values[measure]["ci"]),
+            None if "p_holm" not in values[measure] else p_value(values[measure]["p_holm"]),
             values[measure]["paper"],
         ]
         for measure in result["measures"]

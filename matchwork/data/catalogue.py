@@ -21,20 +21,15 @@ from matchwork.types import Task
 DATA_ROOT_VARIABLE = "MATCHWORK_DATA"
 
 Options: TypeAlias = Mapping[str, str | bool]
-ReadSplits: TypeAlias = Callable[[Path, Sequence[str], Options], dict[str, Split]]
-"""Reads the named splits from a folder, given a value for every option of the entry."""
+ReadSplits: TypeAlias = Callable[..., dict[str, Split]]
+"""Reads splits, given a folder, their names and every option of the entry by keyword."""
 
 
 @dataclass(frozen=True)
 class Counts:
     """Expected size of a split, checked whenever it is read; None is not checked.
 
-    Args:
-        queries: Number of queries.
-        judgements: Number of labelled pairs.
-        positives: Labelled pairs with a label above 0 whose document has a text.
-        candidates: Pairs to rank.
-        documents: Texts.
+    Positives are the labelled pairs with a label above 0 whose document has a text.
     """
 
     queries: int
@@ -104,7 +99,7 @@ def read_entry(path: Path) -> CatalogueEntry:
 
 
 def _imported_when_called(name: str) -> Callable[..., Any]:
-    return lambda *given: resolve_name(name)(*given)
+    return lambda *given, **options: resolve_name(name)(*given, **options)
 
 
 def load_named(
@@ -118,7 +113,7 @@ def load_named(
         dataset = entry.build()
         return replace(dataset, splits={name: dataset[name] for name in names})
     folder = _find_folder(name, entry, data_root)
-    read = entry.read(folder, names, values)
+    read = entry.read(folder, names, **values)
     for split in read.values():
         _check_counts(split, entry.splits[split.name], folder)
     return entry.dataset(name, read, values)

@@ -25,12 +25,7 @@ Pools = Mapping[str, tuple[str, ...]]
 
 
 def read_texts(path: str | Path, kind: str = "document") -> dict[str, str]:
-    """Read texts by id from a corpus or queries file; a `title` is put in front of its text.
-
-    Args:
-        path: Table with an id and a text column.
-        kind: "document" or "query": which column names are looked for.
-    """
+    """Read the texts of a kind ("document" or "query") by id; a `title` is put in front of them."""
     path = Path(path)
     table = read_table(path)
     columns = [_column(path, table.names, f"{kind}_id"), _column(path, table.names, kind)]
@@ -92,7 +87,7 @@ def collection_split(
     return Split(name, queries, documents, qrels, pools)
 
 
-def insert_truth(pools: Pools, qrels: Qrels) -> dict[str, tuple[str, ...]]:
+def with_truth(pools: Pools, qrels: Qrels) -> dict[str, tuple[str, ...]]:
     """Return the pools with missing relevant documents added at the end."""
     complete = {}
     for query_id, pool in pools.items():
@@ -148,12 +143,8 @@ def _beir_qrels(path: Path) -> Qrels:
         try:
             qrels.setdefault(str(query_id), {})[str(document_id)] = int(str(grade))
         except ValueError:
-            raise DataError(
-                f"expected a whole number, found {grade!r}",
-                path=path,
-                line=line,
-                column=columns[2],
-            ) from None
+            message = f"expected a whole number, found {grade!r}"
+            raise DataError(message, path=path, line=line, column=columns[2]) from None
     if not qrels:
         raise no_rows(path)
     return qrels
@@ -172,13 +163,6 @@ def _qrels_file(folder: Path, ending: str) -> Path:
         if path.is_file():
             return path
     raise DataError(f"no judgements qrels{ending}.txt or .tsv", path=folder)
-
-
-def read_collection_splits(
-    folder: Path, names: Sequence[str], options: Mapping[str, str | bool]
-) -> dict[str, Split]:
-    """Read splits of a catalogued folder that holds a collection."""
-    return read_collection(folder, names)
 
 
 def _reader(

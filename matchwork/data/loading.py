@@ -40,12 +40,8 @@ def load(
             f"{did_you_mean(name, CATALOGUE)}"
         )
     check_options(name, {}, options)
-    if path.is_file():
-        return _load_file(path, splits, columns)
-    return recognise(path).read(path, splits, columns)
-
-
-def _load_file(path: Path, splits: Sequence[str] | None, columns: Columns | None) -> Dataset:
+    if not path.is_file():
+        return recognise(path).read(path, splits, columns)
     name = path.name.split(".")[0]
     if splits is not None and name not in splits and set(splits) <= TENTHS.keys():
         parts = cut_by_query(read_split(path, name, columns))

@@ -4,7 +4,8 @@ Columns are found by their usual names, ignoring case, `_`, `-` and spaces (`doc
 `Columns` gives the names of other ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,13 +149,10 @@ def _find_columns(
     required = {"query", "document", *(["label"] if require_label else [])}
     names_of: dict[str, str] = {}
     for ours, aliases in ALIASES.items():
-        theirs: str | None = getattr(columns, ours, None)
-        if theirs is None:
-            theirs = find_column(names, aliases)
-            if theirs is None and ours in required:
-                raise missing_column(path, names, ours)
-        elif theirs not in names:
-            raise missing_column(path, names, theirs)
+        given: str | None = getattr(columns, ours, None)
+        theirs = find_column(names, aliases) if given is None else given
+        if theirs not in names and (given is not None or ours in required):
+            raise missing_column(path, names, given or ours)
         if theirs is not None:
             names_of[ours] = theirs
     return names_of
@@ -222,10 +220,7 @@ def _wrong(expected: str, value: object, path: Path, line: int, column: str) -> 
 def _unused(id: str, taken: dict[str, None]) -> str:
     if id not in taken:
         return id
-    copy = 2
-    while f"{id}#{copy}" in taken:
-        copy += 1
-    return f"{id}#{copy}"
+    return next(name for copy in count(2) if (name := f"{id}#{copy}") not in taken)
 
 
 def _plain(name: str) -> str:
@@ -237,9 +232,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def read_pair_files(
-    folder: Path, names: Sequence[str], options: Mapping[str, str | bool]
-) -> dict[str, Split]:
+def read_pair_files(folder: Path, names: Sequence[str]) -> dict[str, Split]:
     """Read one pair file per split of a catalogued folder; `dev-clean` is `dev_clean.tsv`."""
     return {name: read_split(need_table(folder, name.replace("-", "_")), name) for name in names}
 

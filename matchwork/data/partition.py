@@ -3,17 +3,25 @@
 Queries that differ in case or punctuation only fall into the same part, so that nothing leaks.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
 from matchwork.data.dataset import LabelledPair, Split
-from matchwork.data.normalise import normalise
 from matchwork.errors import DataError
 from matchwork.types import Task
 
 TENTHS: Mapping[str, range] = {"train": range(2, 10), "dev": range(0, 1), "test": range(1, 2)}
 """Tenths of the queries in each part of a single pair file."""
+
+
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+def normalise(text: str) -> str:
+    """Return the lower-case words of a text, or the text itself if it has none (say "?!")."""
+    return _NOT_WORD.sub(" ", text.lower()).strip() or text.strip()
 
 
 def tenth(query: str) -> int:

@@ -25,12 +25,9 @@ _BATCH_ROWS = 1024
 
 
 class Table(NamedTuple):
-    """The column names of a file and a way to stream some of its columns.
+    """The column names of a file, and `select` to stream some of its columns.
 
-    Args:
-        names: Names of all columns.
-        select: Given column names, yields the line number (row number in Parquet) of each row and
-            its values in that order.
+    For every row it yields the line number (row number in Parquet) and the wanted values.
     """
 
     names: list[str]

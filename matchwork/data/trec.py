@@ -3,7 +3,7 @@
 import gzip
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -19,37 +19,14 @@ Value = TypeVar("Value", int, float)
 
 def read_qrels(path: str | Path) -> Qrels:
     """Read judgements from lines `query 0 document grade`; negative grades are kept."""
-    qrels: Qrels = {}
-    for line, (query_id, _, document_id, grade) in _fields(path, "query 0 document grade"):
-        try:
-            value = int(grade)
-        except ValueError:
-            raise DataError(
-                f"expected a whole number, found {grade!r}", path=path, line=line, column="grade"
-            ) from None
-        _enter(qrels, query_id, document_id, value, path, line)
-    if not qrels:
-        raise DataError("the file holds no judgements", path=path)
-    return qrels
+    layout = "query 0 document grade"
+    return _read(path, layout, "grade", int, "a whole number", "judgements")
 
 
 def read_run(path: str | Path) -> Run:
     """Read scores from lines `query Q0 document rank score tag`; the rank is ignored."""
-    run: Run = {}
     layout = "query Q0 document rank score tag"
-    for line, (query_id, _, document_id, _, score, _) in _fields(path, layout):
-        try:
-            value = float(score)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise DataError(
-                f"expected a finite number, found {score!r}", path=path, line=line, column="score"
-            )
-        _enter(run, query_id, document_id, value, path, line)
-    if not run:
-        raise DataError("the file holds no ranking", path=path)
-    return run
+    return _read(path, layout, "score", _finite, "a finite number", "ranking")
 
 
 def write_qrels(path: str | Path, qrels: Qrels) -> None:
@@ -83,38 +60,49 @@ def write_run(path: str | Path, run: Run, tag: str = "matchwork") -> None:
                 stream.write(f"{query_id} Q0 {document_id} {rank} {score!r} {tag}\n")
 
 
-def _fields(path: str | Path, layout: str) -> Iterator[tuple[int, list[str]]]:
-    expected = len(layout.split())
+def _read(
+    path: str | Path,
+    layout: str,
+    column: str,
+    parse: Callable[[str], Value],
+    expected: str,
+    contents: str,
+) -> dict[str, dict[str, Value]]:
+    """Read the values of a column by query and document."""
+    names = layout.split()
+    table: dict[str, dict[str, Value]] = {}
     for line, text in numbered_lines(path):
         fields = text.split()
-        if len(fields) != expected:
-            if not fields:
-                continue
+        if not fields:
+            continue
+        if len(fields) != len(names):
+            message = f"expected {len(names)} fields ({layout}), found {len(fields)}: {text[:60]!r}"
+            raise DataError(message, path=path, line=line)
+        query_id, document_id, cell = fields[0], fields[2], fields[names.index(column)]
+        try:
+            value = parse(cell)
+        except ValueError:
+            message = f"expected {expected}, found {cell!r}"
+            raise DataError(message, path=path, line=line, column=column) from None
+        row = table.setdefault(query_id, {})
+        if document_id in row:
             raise DataError(
-                f"expected {expected} fields ({layout}), found {len(fields)}: {text[:60]!r}",
+                f"document {document_id!r} is listed twice for query {query_id!r} "
+                f"({row[document_id]} and {value})",
                 path=path,
                 line=line,
             )
-        yield line, fields
+        row[document_id] = value
+    if not table:
+        raise DataError(f"the file holds no {contents}", path=path)
+    return table
 
 
-def _enter(
-    table: dict[str, dict[str, Value]],
-    query_id: str,
-    document_id: str,
-    value: Value,
-    path: str | Path,
-    line: int,
-) -> None:
-    row = table.setdefault(query_id, {})
-    if document_id in row:
-        raise DataError(
-            f"document {document_id!r} is listed twice for query {query_id!r} "
-            f"({row[document_id]} and {value})",
-            path=path,
-            line=line,
-        )
-    row[document_id] = value
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _check_ids(table: dict[str, dict[str, Any]]) -> None:

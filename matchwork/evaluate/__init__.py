@@ -25,9 +25,9 @@ from matchwork.evaluate.regression import evaluate_regression as evaluate_regres
 from matchwork.evaluate.reliability import Reliability as Reliability
 from matchwork.evaluate.reliability import reliability as reliability
 from matchwork.evaluate.sample import Sample as Sample
-from matchwork.evaluate.significance import bootstrap_interval as bootstrap_interval
-from matchwork.evaluate.significance import holm as holm
-from matchwork.evaluate.significance import permutation_test as permutation_test
+from matchwork.evaluate.sample import bootstrap_interval as bootstrap_interval
+from matchwork.evaluate.sample import holm as holm
+from matchwork.evaluate.sample import permutation_test as permutation_test
 from matchwork.packages import lazy_names, make_callable
 
 if TYPE_CHECKING:

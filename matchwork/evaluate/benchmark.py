@@ -57,7 +57,6 @@ class Benchmark:
     def run(
         self,
         scorer: Scorer | None = None,
-        *,
         weight: float | None = None,
         stage: Stage = _show_nothing,
     ) -> "BenchmarkResult":
@@ -78,7 +77,8 @@ class Benchmark:
         runs, evaluations = {BASELINE: baseline.test}, {BASELINE: baseline.evaluation}
         reliability = None
         if scorer is not None:
-            name, calibration = _label(scorer), getattr(scorer, "calibration", None)
+            calibration = getattr(scorer, "calibration", None)
+            name = scorer.name if scorer.name != BASELINE else f"{BASELINE} (given)"
             with stage(f"scoring with {name}") as progress:
                 run = runs[name] = measured.run(scorer, progress)
             evaluations[name] = measured.evaluate_scorer(scorer, run, calibration)
@@ -103,11 +103,13 @@ class Benchmark:
 
     def _baseline(self, dataset: Dataset, measured: MeasuredSplit, stage: Stage) -> Baseline:
         """BM25, fitted on dev if there is one and the task needs it."""
-        dev, run = measured, _bm25_run(measured, stage)
-        dev_run = run
+        dev = measured
+        with stage("scoring with BM25") as progress:
+            dev_run = run = measured.bm25_run(progress)
         if measured.task != "ranking" and self.split != "dev" and "dev" in dataset.splits:
             dev = self._measured(dataset, "dev")
-            dev_run = _bm25_run(dev, stage)
+            with stage("scoring with BM25") as progress:
+                dev_run = dev.bm25_run(progress)
         return fit_baseline(dev, dev_run, measured, run)
 
     def _splits_to_read(self) -> list[str] | None:
@@ -180,11 +182,6 @@ class BenchmarkResult:
         """Name of the last system: the fusion, else the scorer, else BM25."""
         return list(self.runs)[-1]
 
-    @property
-    def run(self) -> Run:
-        """Run of the last system."""
-        return self.runs[self.system]
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         first = self.evaluations[BASELINE]
@@ -207,13 +204,3 @@ class BenchmarkResult:
         for measure, comparison in self.comparisons.get(system, {}).items():
             table[measure][f"against {BASELINE}"] = comparison.to_dict()
         return table
-
-
-def _label(scorer: Scorer) -> str:
-    """Name of a scorer in tables; a BM25 of the user's is told apart from the baseline."""
-    return scorer.name if scorer.name != BASELINE else f"{BASELINE} (given)"
-
-
-def _bm25_run(measured: MeasuredSplit, stage: Stage) -> Run:
-    with stage("scoring with BM25") as progress:
-        return measured.bm25_run(progress)

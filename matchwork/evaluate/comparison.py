@@ -7,7 +7,7 @@ from typing import Any
 from matchwork.errors import DataError
 from matchwork.evaluate.evaluation import Evaluation
 from matchwork.evaluate.measures import canonical, gain
-from matchwork.evaluate.significance import holm, permutation_test
+from matchwork.evaluate.sample import holm, permutation_test
 
 
 @dataclass(frozen=True)
@@ -77,55 +77,31 @@ class Comparison:
 
 
 def compare(
-    system: Evaluation,
-    baseline: Evaluation,
-    measures: Sequence[str] | None = None,
-    *,
-    num_samples: int = 10_000,
-    seed: int = 0,
+    system: Evaluation, baseline: Evaluation, measures: Sequence[str] | None = None
 ) -> dict[str, Comparison]:
-    """Compare a system with a baseline.
+    """Compare a system with a baseline by measure; p-values are corrected over the measures.
 
     Args:
         system: Evaluation of the system.
         baseline: Evaluation of the baseline on the same queries.
         measures: Names; all measures of the baseline by default.
-        num_samples: Number of permutations of the test.
-        seed: Of the permutations.
-
-    Returns:
-        A comparison by measure; p-values are corrected over the measures.
     """
-    return compare_all({"system": system}, baseline, measures, num_samples=num_samples, seed=seed)[
-        "system"
-    ]
+    return compare_all({"system": system}, baseline, measures)["system"]
 
 
 def compare_all(
     systems: Mapping[str, Evaluation],
     baseline: Evaluation,
     measures: Sequence[str] | None = None,
-    *,
-    num_samples: int = 10_000,
-    seed: int = 0,
 ) -> dict[str, dict[str, Comparison]]:
-    """Compare several systems with one baseline; see `compare`.
-
-    Returns:
-        Comparisons by system and measure; p-values are corrected over all of them.
-    """
+    """Compare several systems with one baseline; p-values are corrected over all comparisons."""
     names = [canonical(name) for name in measures] if measures else list(baseline.samples)
     for system, evaluation in systems.items():
         if evaluation.queries != baseline.queries:
             raise DataError(_unequal(system, evaluation, baseline))
     pairs = [(system, measure) for system in systems for measure in names]
     p_values = [
-        permutation_test(
-            systems[system].sample(measure),
-            baseline.sample(measure),
-            num_samples=num_samples,
-            seed=seed,
-        )
+        permutation_test(systems[system].sample(measure), baseline.sample(measure))
         for system, measure in pairs
     ]
     compared: dict[str, dict[str, Comparison]] = {system: {} for system in systems}

@@ -7,8 +7,7 @@ from typing import Any
 
 from matchwork.errors import DataError
 from matchwork.evaluate.measures import canonical
-from matchwork.evaluate.sample import Sample
-from matchwork.evaluate.significance import bootstrap_interval
+from matchwork.evaluate.sample import Sample, bootstrap_interval
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,7 @@ WEIGHTS: tuple[float, ...] = tuple(round(step * 0.05, 2) for step in range(21))
 def choose_weight(
     run: Run, other: Run, qrels: Qrels, measure: str = "RR", protocol: str = "raw"
 ) -> float:
-    """Return the share of `run` that fuses best on dev judgements; the smallest of equals.
-
-    Args:
-        run: Scores whose share is chosen.
-        other: Scores that get the rest.
-        qrels: Judgements of the dev queries.
-        measure: What is maximised.
-        protocol: Which queries count.
-    """
+    """Return the share of `run` that fuses best on dev judgements; the smallest of equals."""
     ours, theirs = normalise(run), normalise(other)
     values = [
         evaluate_run(mix(ours, theirs, weight), qrels, [measure], protocol)[measure]

@@ -32,10 +32,7 @@ class MeasuredSplit:
     """A split, how it is measured, and the candidates that are ranked for each query.
 
     Args:
-        split: Queries, documents and judgements.
-        protocol: Name in `PROTOCOLS`.
         measures: Names of measures of the task.
-        task: What the labels are for.
         depth: Number of BM25's best documents to rank where the split has no candidates; None
             ranks all documents and keeps the best `RUN_DEPTH`.
         num_classes: With more than 2, labels are classes; otherwise labels above 0 are positive.

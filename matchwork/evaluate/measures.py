@@ -33,15 +33,7 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its options.
-
-    Args:
-        name: Canonical name: `MRR@10` is `RR@10`.
-        task: What is measured.
-        compute: The function of the kind, with the options filled in.
-        options: Values of the options; a cutoff such as @10 is the option `cutoff`.
-        lower_is_better: True for an error.
-    """
+    """A measure under its canonical name, with its options (`cutoff` for @10) filled in."""
 
     name: str
     task: Task

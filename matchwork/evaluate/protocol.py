@@ -32,11 +32,6 @@ class Protocol:
 PROTOCOLS: Registry[Protocol] = Registry("protocol")
 
 
-def _every_query(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
-    """Keep all; a query without relevant documents counts 0, as in `trec_eval -c`."""
-    return True
-
-
 def _has_positive(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
     """Keep queries with a relevant document among the judgements, ranked or not."""
     return any(grade > 0 for grade in judged.values())
@@ -47,10 +42,11 @@ def _has_both(judged: Mapping[str, int], ranked: Iterable[str]) -> bool:
     return len({judged.get(document, 0) > 0 for document in ranked}) == 2
 
 
-PROTOCOLS.add("raw", Protocol(_every_query))
+# A query without relevant documents counts 0, as in `trec_eval -c`.
+PROTOCOLS.add("raw", Protocol(lambda judged, ranked: True))
+PROTOCOLS.add("trec-eval", Protocol(lambda judged, ranked: True, ties_by_id=True))
 PROTOCOLS.add("has-positive", Protocol(_has_positive))
 PROTOCOLS.add("clean", Protocol(_has_both))
-PROTOCOLS.add("trec-eval", Protocol(_every_query, ties_by_id=True))
 
 
 def counted_queries(protocol: str, run: Run, qrels: Qrels) -> list[str]:

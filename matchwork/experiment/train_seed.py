@@ -18,7 +18,7 @@ from matchwork.matcher.matcher import Matcher
 from matchwork.rank.fusion import fuse
 from matchwork.train.api import TrainingData, train
 from matchwork.train.run import TrainObserver
-from matchwork.train.stages.run import stage_cache
+from matchwork.train.stages import stage_cache
 from matchwork.train.state import drop_checkpoint
 from matchwork.types import Run
 

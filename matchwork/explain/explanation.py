@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # reports are written without a matcher, hence without waitin
 VERSION = 1
 """Version of the JSON form. It rises when an entry changes its meaning or goes, not when an
 optional entry is added."""
+_PLAIN = ("query", "document", "model", "score", "probability")  # as they are in JSON
 
 
 class WordPair(NamedTuple):
@@ -87,9 +88,14 @@ class Explanation:
     @property
     def headline(self) -> str:
         """Model, score and probability in one line."""
-        known = self.probability is not None
-        probability = f", probability of a match {self.probability:.2f}" if known else ""
-        return f"{self.model}: score {self.score:.4f}{probability}"
+        return f"{self.model}: score {self.score:.4f}{self.probability_phrase}"
+
+    @property
+    def probability_phrase(self) -> str:
+        """The calibrated probability as a part of a sentence; empty without a calibration."""
+        if self.probability is None:
+            return ""
+        return f", probability of a match {self.probability:.2f}"
 
     def text(self, side: Side) -> str:
         """Return the text of one side."""
@@ -115,11 +121,7 @@ class Explanation:
         return self.text(side)[words[0].start : max(word.end for word in words)]
 
     def table(self, name: str | None = None) -> Values:
-        """Return a table by name; without a name the first, which is nearest to the words.
-
-        Raises:
-            UnknownNameError: The model gave no table of this name.
-        """
+        """Return a table by name; without a name the first, which is nearest to the words."""
         if not self.tables:
             raise UnknownNameError(f"{self.model!r} gives no table of word pairs for this pair")
         name = next(iter(self.tables)) if name is None else name
@@ -137,19 +139,17 @@ class Explanation:
     def word_weights(self, side: Side) -> dict[str, Values]:
         """Return the model's weights of the words of a side, without phrase weights and gates."""
         return {
-            name: weight.values
-            for name, weight in self.weights.items()
-            if weight.side == side and not name.startswith(PHRASE_WEIGHT)
-            if not name.endswith(GATE)
+            name: values
+            for name, values in self._weights_of(side).items()
+            if not name.startswith(PHRASE_WEIGHT) and not name.endswith(GATE)
         }
 
     def gates(self, side: Side) -> dict[str, Values]:
         """Return how far the gates of each word of a side were open, 0 to 1."""
-        return {
-            name: weight.values
-            for name, weight in self.weights.items()
-            if weight.side == side and name.endswith(GATE)
-        }
+        return {n: values for n, values in self._weights_of(side).items() if n.endswith(GATE)}
+
+    def _weights_of(self, side: Side) -> dict[str, Values]:
+        return {name: one.values for name, one in self.weights.items() if one.side == side}
 
     def strongest(self, table: str | None = None, top_k: int = 10) -> list[WordPair]:
         """Return the word (or phrase) pairs with the largest values, whatever their sign.
@@ -215,17 +215,13 @@ class Explanation:
         optional = {
             "titles": dict(self.titles),
             "phrase_lengths": dict(self.phrase_lengths),
-            "shares": None if self.shares is None else self.shares.to_dict(),
-            "codes": None if self.codes is None else self.codes.to_dict(),
+            "shares": self.shares and self.shares.to_dict(),
+            "codes": self.codes and self.codes.to_dict(),
             **view_data(self),
         }
         return {
             "schema_version": VERSION,
-            "query": self.query,
-            "document": self.document,
-            "model": self.model,
-            "score": self.score,
-            "probability": self.probability,
+            **{name: getattr(self, name) for name in _PLAIN},
             "query_tokens": [token._asdict() for token in self.query_tokens],
             "document_tokens": [token._asdict() for token in self.document_tokens],
             "tables": {name: table.tolist() for name, table in self.tables.items()},
@@ -239,48 +235,34 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "Explanation":
-        """Read what `to_dict` returned; derived entries are derived again.
-
-        Raises:
-            DataError: Entries are missing or damaged, or of a newer version.
-        """
+        """Read what `to_dict` returned; derived entries are derived again."""
         try:
-            return cls._read(table)
+            # Explanations without a version were written before there was one.
+            if table.get("schema_version", VERSION) > VERSION:
+                raise DataError(
+                    f"an explanation of version {table['schema_version']}, this matchwork reads "
+                    f"up to {VERSION}; pip install --upgrade matchwork"
+                )
+            query, document = _tokens(table["query_tokens"]), _tokens(table["document_tokens"])
+            shape = (len(query), len(document))
+            return cls(
+                **{name: table[name] for name in _PLAIN},
+                query_tokens=query,
+                document_tokens=document,
+                tables={name: _array(rows, shape) for name, rows in table["tables"].items()},
+                weights={
+                    name: WordWeight(weight["side"], _array(weight["values"], (-1,)))
+                    for name, weight in table["weights"].items()
+                },
+                phrase_lengths=dict(table.get("phrase_lengths", {})),
+                shares=Shares.from_dict(table["shares"]) if "shares" in table else None,
+                codes=CodeMaps.from_dict(table["codes"]) if "codes" in table else None,
+                titles=dict(table.get("titles", {})),
+            )
         except KeyError as error:
             raise DataError(f"not an explanation: no entry {error}") from error
         except (TypeError, ValueError, AttributeError) as error:
             raise DataError(f"not an explanation: {error}") from error
-
-    @classmethod
-    def _read(cls, table: Mapping[str, Any]) -> "Explanation":
-        # Explanations without a version were written before there was one.
-        if table.get("schema_version", VERSION) > VERSION:
-            raise DataError(
-                f"an explanation of version {table['schema_version']}, this matchwork reads up to "
-                f"{VERSION}; pip install --upgrade matchwork"
-            )
-        query, document = _tokens(table["query_tokens"]), _tokens(table["document_tokens"])
-        return cls(
-            query=table["query"],
-            document=table["document"],
-            model=table["model"],
-            score=table["score"],
-            probability=table["probability"],
-            query_tokens=query,
-            document_tokens=document,
-            tables={
-                name: _array(rows, (len(query), len(document)))
-                for name, rows in table["tables"].items()
-            },
-            weights={
-                name: WordWeight(weight["side"], _array(weight["values"], (-1,)))
-                for name, weight in table["weights"].items()
-            },
-            phrase_lengths=dict(table.get("phrase_lengths", {})),
-            shares=Shares.from_dict(table["shares"]) if "shares" in table else None,
-            codes=CodeMaps.from_dict(table["codes"]) if "codes" in table else None,
-            titles=dict(table.get("titles", {})),
-        )
 
     def __repr__(self) -> str:
         shape = f"{len(self.query_tokens)} x {len(self.document_tokens)} words"

@@ -6,31 +6,26 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.view import MAX_WORDS, views
-from matchwork.report.drawing import stack
+from matchwork.report.altair import Chart
+from matchwork.report.drawing import chart_of, stack
 from matchwork.report.page import Section
 from matchwork.report.writers import write
 
-if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
 
-
-def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
+def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> Chart:
     """Return the charts of all views on one sheet.
 
     Args:
         explanation: The explanation.
         max_words: Most words per side of a chart.
     """
-    import altair as alt
-
     charts = [chart for _, view in views() for chart in view.drawings(explanation, max_words)]
     if not charts:
-        note = alt.Chart(alt.InlineData(values=[{"text": "no words to show"}])).mark_text()
-        charts = [note.encode(text="text:N")]
+        charts = [chart_of([{"text": "no words to show"}]).mark_text().encode(text="text:N")]
     return stack(charts, explanation.headline)
 
 
@@ -62,5 +57,5 @@ class _Export:
         for _, view in views():
             yield from view.sections(self.explanation)
 
-    def picture(self) -> "Chart":
+    def picture(self) -> Chart:
         return picture(self.explanation)

@@ -18,6 +18,7 @@ from matchwork.evaluate.sample import Sample
 from matchwork.explain.pair import explain
 from matchwork.explain.spans import ValuedWord
 from matchwork.ordering import order
+from matchwork.report.altair import Chart, alt
 from matchwork.report.highlight import Values
 from matchwork.report.line_charts import LinePoint, Titles, curves_with_bands
 from matchwork.report.numbers import Cell, interval, p_value, signed
@@ -27,12 +28,13 @@ from matchwork.types import TextPair
 if TYPE_CHECKING:
     from matchwork.data import Split
     from matchwork.matcher.matcher import Matcher
-    from matchwork.report.drawing import Chart
 
 Kind: TypeAlias = Literal["deletion", "insertion"]
 KINDS: tuple[Kind, Kind] = ("deletion", "insertion")
 STEPS = 10
 """Curves have a point per tenth of the words, so that long and short documents compare."""
+SHARES = np.linspace(0, 1, STEPS + 1)
+"""Share of the words that is removed or added at each step, one word excepted."""
 _TITLES = {
     "deletion": ("Deletion: lower is more faithful", "share of the words removed"),
     "insertion": ("Insertion: higher is more faithful", "share of the words added"),
@@ -68,11 +70,7 @@ class FaithfulnessCurve:
         return Sample.of(random - explained if self.kind == "deletion" else explained - random)
 
     def to_dict(self, seed: int) -> dict[str, Any]:
-        """Return areas, their difference with interval and p-value, and both mean curves.
-
-        Args:
-            seed: Of the bootstrap and the permutation test.
-        """
+        """Return areas, their difference with interval and p-value, and both mean curves."""
         explained, random = self.areas
         return {
             "area": explained.value,
@@ -108,11 +106,6 @@ class Faithfulness:
         """Number of explained pairs."""
         return len(self.curves[0].explained)
 
-    @property
-    def shares(self) -> Values:
-        """Share of the words that is removed or added at each step, one word excepted."""
-        return np.linspace(0, 1, STEPS + 1)
-
     @cached_property
     def outcomes(self) -> dict[str, dict[str, Any]]:
         """Kind -> areas, gain, interval, p-value and curves."""
@@ -126,7 +119,7 @@ class Faithfulness:
             "num_pairs": self.num_pairs,
             "num_draws": self.num_draws,
             "seed": self.seed,
-            "shares": self.shares.tolist(),
+            "shares": SHARES.tolist(),
             **self.outcomes,
         }
 
@@ -178,27 +171,24 @@ def faithfulness(
     return Faithfulness(matcher.name, evidence, num_draws, seed, curves)
 
 
-def faithfulness_chart(result: Faithfulness) -> "Chart":
+def faithfulness_chart(result: Faithfulness) -> Chart:
     """Draw both curves side by side; bands are 95 % bootstrap intervals over pairs."""
-    import altair as alt
-
-    panels = [_panel(result, curve) for curve in result.curves]
-    notes = (
-        f"{result.num_pairs:,} pairs, {result.num_draws} random orders; {result.evidence.lower()}"
-    )
     title = alt.TitleParams(
-        f"{result.model}: do its explanations name what matters?", subtitle=notes
+        f"{result.model}: do its explanations name what matters?",
+        subtitle=f"{result.num_pairs:,} pairs, {result.num_draws} random orders; "
+        f"{result.evidence.lower()}",
     )
+    panels = [_panel(result, curve) for curve in result.curves]
     chart: Chart = alt.hconcat(*panels, spacing=32).properties(title=title)
     return chart
 
 
-def _panel(result: Faithfulness, curve: FaithfulnessCurve) -> "Chart":
+def _panel(result: Faithfulness, curve: FaithfulnessCurve) -> Chart:
     lines = {"as explained": curve.explained, "random": curve.random}
     points = [
         LinePoint(name, float(share), float(column.mean()), *bootstrap_interval(Sample.of(column)))
         for name, values in lines.items()
-        for share, column in zip(result.shares, values.T, strict=True)
+        for share, column in zip(SHARES, values.T, strict=True)
     ]
     title, across = _TITLES[curve.kind]
     up = "change of the score (standard deviations)"
@@ -206,16 +196,7 @@ def _panel(result: Faithfulness, curve: FaithfulnessCurve) -> "Chart":
 
 
 def matching_pairs(split: "Split", num_pairs: int, seed: int = 0) -> list[TextPair]:
-    """Draw pairs labelled as matches from a split, in random order.
-
-    Args:
-        split: The split.
-        num_pairs: Most pairs to draw.
-        seed: Of the order.
-
-    Raises:
-        DataError: The split has no matching pair.
-    """
+    """Draw at most `num_pairs` pairs labelled as matches from a split, in random order."""
     pairs = [(each.query, each.document) for each in split.pairs() if each.label > 0]
     if not pairs:
         raise DataError(f"split {split.name!r} has no pair labelled as a match to explain")

@@ -31,11 +31,6 @@ def valued_words(text: str, tokens: Sequence[Stretch], values: Values) -> list[V
 
     A word read as several subword tokens has the value of the strongest, a word that is part of
     bigrams the sum of their values.
-
-    Args:
-        text: The text.
-        tokens: What was read of it.
-        values: Array, shape (tokens,).
     """
     words: list[ValuedWord] = []
     end = 0
@@ -57,16 +52,8 @@ def strong_spans(
     """Return stretches of words that are worth at least `threshold` times the strongest.
 
     Words with only space between them form one span, as strong as its strongest word. Words with
-    values below 0 are in no span, nor is punctuation by itself.
-
-    Args:
-        text: The text.
-        words: Its words, in order.
-        threshold: Share of the strongest value, 0 to 1.
-        max_spans: How many of the strongest spans to keep, in the order of the text.
-
-    Raises:
-        ConfigError: A setting is out of range.
+    values below 0 are in no span, nor is punctuation by itself. `max_spans` keeps the strongest
+    spans, in the order of the text.
     """
     if not 0 <= threshold <= 1:
         raise ConfigError(f"threshold must lie between 0 and 1, got {threshold}")

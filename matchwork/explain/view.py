@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import Field
 
 from matchwork.registry import Registry
+from matchwork.report.altair import Chart
 from matchwork.report.numbers import cell_text
 from matchwork.report.page import Figure, Heading, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from matchwork.explain.explanation import Explanation
-    from matchwork.report.drawing import Chart
 
 MAX_WORDS = 50  # per side, in a picture that has to fit a page
 MAX_PAGE_WORDS = 400  # a page scrolls; with more a browser grows slow
 
 TokenIndex = Annotated[int, Field(ge=0, description="Index of the token, from 0.")]
 Tables: TypeAlias = Callable[["Explanation", int | None], Sequence[Table]]
-Charts: TypeAlias = Callable[["Explanation", int], Sequence["Chart"]]
+Charts: TypeAlias = Callable[["Explanation", int], Sequence[Chart]]
 Notes: TypeAlias = Callable[["Explanation"], Sequence[str]]
 
 
@@ -62,9 +62,14 @@ class View:
         body += map(Paragraph, self.notes(explanation))
         return [Heading(self.title), *body] if body else []
 
-    def drawings(self, explanation: "Explanation", max_words: int) -> Sequence["Chart"]:
+    def drawings(self, explanation: "Explanation", max_words: int) -> Sequence[Chart]:
         """Return the charts of a picture."""
         return (self.picture or self.charts)(explanation, max_words)
+
+
+def chart_if_any(draw: Callable[["Explanation", int], Chart | None]) -> Charts:
+    """Return charts of a view from a function that returns one chart or None."""
+    return lambda explanation, max_words: list(filter(None, [draw(explanation, max_words)]))
 
 
 VIEWS: Registry[View] = Registry("view")
@@ -77,20 +82,14 @@ def views() -> Iterator[tuple[str, View]]:
 
 def view_data(explanation: "Explanation") -> dict[str, Any]:
     """Return the entries that the views add to the JSON of an explanation."""
-    found = {name: view.data(explanation) for name, view in views()}
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, view in views() if (value := view.data(explanation))}
 
 
 def view_tables(explanation: "Explanation", top_k: int = 10) -> list[Mapping[str, Any]]:
     """Return tables and notes of every view as plain values, for a page that draws them itself.
 
-    Args:
-        explanation: The explanation.
-        top_k: Most rows of a table.
-
-    Returns:
-        For each view that applies: `name`, `title`, `tables` (`caption`, `header`, `rows` of texts,
-        `note`) and `notes`.
+    For each view that applies: `name`, `title`, `tables` (`caption`, `header`, at most `top_k`
+    `rows` of texts, `note`) and `notes`.
     """
     found: list[Mapping[str, Any]] = []
     for name, view in views():

@@ -36,12 +36,7 @@ class Segment(NamedTuple):
 def segments(text: str, words: Sequence[Stretch], values: Values) -> list[Segment]:
     """Cut a whole text, in order, where words begin and end.
 
-    Where words overlap (a word and the bigrams it is in), their values add up.
-
-    Args:
-        text: The text.
-        words: Its words.
-        values: Array, shape (words,).
+    Where words overlap (a word and the bigrams it is in), their values, shape (words,), add up.
     """
     change, depth = np.zeros(len(text) + 1), np.zeros(len(text) + 1, dtype=np.int64)
     cuts = {0, len(text)}
@@ -83,13 +78,7 @@ class Scale(NamedTuple):
 
 
 def marked_text(text: str, words: Sequence[Stretch], values: Values) -> str:
-    """Return the text as HTML, blue for positive and orange for negative words.
-
-    Args:
-        text: The text.
-        words: Its words.
-        values: Array, shape (words,).
-    """
+    """Return the text as HTML, blue for positive and orange for negative words."""
     parts = segments(text, words, values)
     scale = Scale.of(parts)
     return "".join(_mark(part, scale) for part in parts)

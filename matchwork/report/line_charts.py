@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from json import dumps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    import altair as alt
-
-    from matchwork.report.drawing import Chart
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import chart_of
 
 # Told apart by everyone, on light and dark pages (after Okabe and Ito).
 COLOURS = ("#2f6fb7", "#d9730d", "#1f9e77", "#c65a9e", "#8a8f2a", "#59b4e8", "#a0522d", "#7f7f7f")
@@ -38,16 +36,11 @@ class Titles(NamedTuple):
 
 def lines_with_intervals(
     points: Sequence[LinePoint], titles: Titles, *, joined: bool = True
-) -> "Chart":
-    """Draw a dot for each value, with its interval as a bar.
+) -> Chart:
+    """Draw a dot for each value, with its interval as a bar; `joined` dots form a line.
 
-    Args:
-        points: Values with intervals. Numeric `x` lie to scale, others in the order given.
-        titles: Titles of the parts.
-        joined: Whether to connect the dots of a line.
+    Numeric `x` lie to scale, others in the order given.
     """
-    import altair as alt
-
     positions = _positions([point.x for point in points])
     names = list(dict.fromkeys(point.line for point in points))
     ordered = sorted(set(positions.values()))
@@ -64,7 +57,7 @@ def lines_with_intervals(
         axis=alt.Axis(values=ordered, grid=False, **_labels(positions)),
         scale=alt.Scale(domain=[ordered[0] - step / 3, ordered[-1] + step / 3], nice=False),
     )
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, color=_colour(names, titles))
+    base = chart_of(rows).encode(x=x, color=_colour(names, titles))
     value = alt.Y("value:Q", title=titles.y, scale=alt.Scale(zero=False))
     tooltip = ["line:N", "x:N", *(alt.Tooltip(f"{n}:Q", format=".4f") for n in _NUMBERS)]
     return alt.layer(
@@ -74,17 +67,10 @@ def lines_with_intervals(
     ).properties(width=_WIDTH, height=_HEIGHT, title=titles.chart)
 
 
-def curves_with_bands(points: Sequence[LinePoint], titles: Titles) -> "Chart":
-    """Draw a curve for each line, with its intervals as a band.
-
-    Args:
-        points: Values with intervals; every `x` must be a number.
-        titles: Titles of the parts.
-    """
-    import altair as alt
-
+def curves_with_bands(points: Sequence[LinePoint], titles: Titles) -> Chart:
+    """Draw a curve for each line over numeric `x`, with its intervals as a band."""
     names = list(dict.fromkeys(point.line for point in points))
-    base = alt.Chart(alt.InlineData(values=[point._asdict() for point in points])).encode(
+    base = chart_of([point._asdict() for point in points]).encode(
         x=alt.X("x:Q", title=titles.x, axis=alt.Axis(grid=False, tickMinStep=1)),
         color=_colour(names, titles),
     )
@@ -113,8 +99,6 @@ def _labels(positions: dict[X, float]) -> dict[str, Any]:
 
 
 def _colour(names: Sequence[str], titles: Titles) -> "alt.Color":
-    import altair as alt
-
     legend = (
         alt.Legend(title=titles.lines, symbolType="circle", symbolOpacity=1)
         if titles.lines

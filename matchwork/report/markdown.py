@@ -8,13 +8,7 @@ from matchwork.report.numbers import Cell, cell_text
 def markdown_table(
     header: Sequence[str], rows: Sequence[Sequence[Cell]], align: str = ""
 ) -> list[str]:
-    """Return the lines of a Markdown table.
-
-    Args:
-        header: Column names.
-        rows: Cells, as many in each row as there are column names.
-        align: A letter per column, "l" or "r"; all to the left by default.
-    """
+    """Return the lines of a Markdown table; `align` has "l" or "r" for each column."""
     rule = "".join("--:|" if letter == "r" else "---|" for letter in align or "l" * len(header))
     return [_line(header), f"|{rule}", *map(_line, rows)]
 

@@ -4,51 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from string import Template
+from typing import Protocol
 
 from matchwork.files import write_text
+from matchwork.report.altair import Chart
 from matchwork.report.drawing import to_live_html, to_svg
 from matchwork.report.highlight import Stretch, Values, marked_text
 from matchwork.report.numbers import Cell, cell_text, is_numeric
 
-if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2127; --soft: #5b6570; --line: #d5dae0;
-  --page: #fff; --band: #f5f7f9; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --soft: #9aa4af; --line: #3a424b;
-  --page: #15191e; --band: #1d2329; } }
-body { font: 16px/1.55 system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif;
-  color: var(--ink); background: var(--page); max-width: 60rem; margin: 2.5rem auto;
-  padding: 0 1.25rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.2rem; }
-small, caption, figcaption { color: var(--soft); font-size: .87rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding-bottom: .35rem; }
-th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid var(--line); }
-th { border-bottom: 2px solid var(--line); font-weight: 600; }
-tbody tr:nth-child(even) { background: var(--band); }
-.number { text-align: right; }
-.scroll, figure { overflow-x: auto; margin: 1rem 0; }
-/* Letters may be wider here than where a chart was laid out. */
-figure { padding-left: .8rem; }
-figure svg { overflow: visible; }
-"""
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
+_PAGE = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
 
 
 class Section(Protocol):
@@ -120,15 +85,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart as a drawing.
+    """A chart as a drawing, or `live` with tooltips, which at most one figure of a page can be."""
 
-    Args:
-        chart: What to draw.
-        caption: A line below the drawing.
-        live: Whether it has tooltips; at most one figure of a page can.
-    """
-
-    chart: "Chart"
+    chart: Chart
     caption: str = ""
     live: bool = False
 
@@ -141,14 +100,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class MarkedText:
-    """A text with its words marked by their values.
-
-    Args:
-        text: The text.
-        tokens: Its words.
-        values: Array, shape (words,).
-        caption: A line above the text.
-    """
+    """A text below its caption, its words marked by their values, shape (words,)."""
 
     text: str
     tokens: Sequence[Stretch]
@@ -164,17 +116,11 @@ class MarkedText:
 def report_html(title: str, sections: Iterable[Section]) -> str:
     """Return a page as HTML."""
     body = "\n".join(section.html() for section in sections)
-    return _PAGE.format(title=escape(title), style=_STYLE, body=body)
+    return _PAGE.substitute(title=escape(title), body=body)
 
 
 def write_report(path: str | Path, title: str, sections: Iterable[Section]) -> None:
-    """Write a page, all of it or nothing.
-
-    Args:
-        path: An HTML file.
-        title: Heading and title of the page.
-        sections: Its parts, in order.
-    """
+    """Write a page of sections to an HTML file, all of it or nothing."""
     write_text(path, report_html(title, sections))
 
 

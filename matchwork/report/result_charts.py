@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchwork.errors import DataError
-from matchwork.report.drawing import INK
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import INK, chart_of
 from matchwork.report.highlight import NEGATIVE, POSITIVE
 
 if TYPE_CHECKING:
     from matchwork.evaluate import Reliability
-    from matchwork.report.drawing import Chart
 
 
 class Bar(NamedTuple):
@@ -25,20 +25,16 @@ class Bar(NamedTuple):
 
 def curve(
     history: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, by: str = "epoch"
-) -> "Chart":
-    """Draw training curves, one panel per column.
+) -> Chart:
+    """Draw training curves, one panel per column, all numeric ones by default.
+
+    Empty cells are left out, several rows of one epoch are averaged.
 
     Args:
-        history: Rows as training logs them, or as `csv.DictReader` reads them. Empty cells are
-            left out, several rows of one epoch are averaged.
-        columns: Columns to draw; all numeric ones by default.
+        history: Rows as training logs them, or as `csv.DictReader` reads them.
+        columns: Columns to draw.
         by: Column of the x axis.
-
-    Raises:
-        DataError: The history has no such numbers.
     """
-    import altair as alt
-
     points = _points(history, by)
     names = list(points) if columns is None else list(columns)
     if not names:
@@ -50,7 +46,7 @@ def curve(
     for name in names:
         values = [{by: x, "value": sum(ys) / len(ys)} for x, ys in sorted(points[name].items())]
         panels.append(
-            alt.Chart(alt.InlineData(values=values))
+            chart_of(values)
             .mark_line(color=POSITIVE, point=alt.OverlayMarkDef(color=POSITIVE))
             .encode(
                 x=alt.X(f"{by}:Q", axis=alt.Axis(tickMinStep=1, grid=False)),
@@ -61,17 +57,10 @@ def curve(
     return alt.hconcat(*panels, spacing=32)
 
 
-def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> "Chart":
-    """Draw a bar per system in the order given, with its interval and value.
-
-    Args:
-        rows: The bars.
-        measure: Title of the x axis.
-    """
-    import altair as alt
-
+def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> Chart:
+    """Draw a bar per system in the order given, with its interval and value."""
     bars = [bar._asdict() | {"label": f"{bar.value:.4f}"} for bar in rows]
-    base = alt.Chart(alt.InlineData(values=bars)).encode(y=alt.Y("system:N", sort=None, title=None))
+    base = chart_of(bars).encode(y=alt.Y("system:N", sort=None, title=None))
     value = alt.X("value:Q", title=measure)
     return alt.layer(
         base.mark_bar(color=POSITIVE, opacity=0.55, size=18).encode(x=value),
@@ -80,15 +69,8 @@ def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> "Chart":
     ).properties(width=460, height=alt.Step(34))
 
 
-def wins_losses(differences: Iterable[float], measure: str = "") -> "Chart":
-    """Draw the difference of every query to the baseline, largest gain first.
-
-    Args:
-        differences: One per query; the title counts those of 0.
-        measure: What they are differences of.
-    """
-    import altair as alt
-
+def wins_losses(differences: Iterable[float], measure: str = "") -> Chart:
+    """Draw the difference of every query to the baseline, largest gain first."""
     changes = sorted(map(float, differences), reverse=True)
     gains = [change for change in changes if change > 0]
     losses = [change for change in changes if change < 0]
@@ -99,7 +81,7 @@ def wins_losses(differences: Iterable[float], measure: str = "") -> "Chart":
         heights = enumerate([*part, *part[-1:]], start)
         steps = [{"query": position, "change": change} for position, change in heights]
         panels.append(
-            alt.Chart(alt.InlineData(values=steps))
+            chart_of(steps)
             .mark_area(interpolate="step-after", color=colour, opacity=0.8)
             .encode(
                 x=alt.X("query:Q", title="queries, largest gain first", axis=alt.Axis(grid=False)),
@@ -110,10 +92,8 @@ def wins_losses(differences: Iterable[float], measure: str = "") -> "Chart":
     return alt.layer(*panels).properties(width=520, height=200, title=title)
 
 
-def reliability_chart(reliability: "Reliability") -> "Chart":
+def reliability_chart(reliability: "Reliability") -> Chart:
     """Draw predicted probabilities against observed shares of matches (a reliability diagram)."""
-    import altair as alt
-
     rows = [each._asdict() for each in reliability.bins]
     top = max(max(each.probability, each.matched) for each in reliability.bins)
     top = min(1.0, math.ceil(max(top, 0.05) * 20) / 20)  # matches may be rare
@@ -121,11 +101,9 @@ def reliability_chart(reliability: "Reliability") -> "Chart":
     scale, axis = alt.Scale(domain=[0, top], nice=False), alt.Axis(tickCount=5)
     x = alt.X("probability:Q", title="probability said", scale=scale, axis=axis)
     y = alt.Y("matched:Q", title="share that matched", scale=scale, axis=axis)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
+    base = chart_of(rows).encode(x=x, y=y)
     tooltip = [alt.Tooltip(f"{name}:Q", format=".4~f") for name in ("probability", "matched")]
-    diagonal = alt.Chart(alt.InlineData(values=ends)).mark_line(
-        color=INK, strokeDash=[4, 3], strokeWidth=1, opacity=0.6
-    )
+    diagonal = chart_of(ends).mark_line(color=INK, strokeDash=[4, 3], strokeWidth=1, opacity=0.6)
     return alt.layer(
         diagonal.encode(x=x, y=y),
         base.mark_line(color=POSITIVE),

@@ -1,18 +1,14 @@
 """Files in the format that their suffix names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from matchwork.errors import ConfigError
 from matchwork.files import atomic_write, write_json, write_text
+from matchwork.report.altair import Chart
 from matchwork.report.drawing import to_png, to_svg, to_vega_lite
 from matchwork.report.page import Section, write_report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from matchwork.report.drawing import Chart
 
 
 class Exportable(Protocol):
@@ -27,11 +23,11 @@ class Exportable(Protocol):
         """Return plain values for JSON."""
         ...
 
-    def sections(self) -> "Iterable[Section]":
+    def sections(self) -> Iterable[Section]:
         """Return the parts of the page."""
         ...
 
-    def picture(self) -> "Chart":
+    def picture(self) -> Chart:
         """Return everything on one sheet."""
         ...
 
@@ -39,22 +35,13 @@ class Exportable(Protocol):
 def write(content: Exportable, path: str | Path) -> None:
     """Write `content` in the format that the suffix of `path` names, all of it or nothing.
 
-    Args:
-        content: What to write.
-        path: A file ending in `.json`, `.html`, `.png`, `.svg` or `.vl.json` (Vega-Lite).
-
-    Raises:
-        ConfigError: No format has this suffix.
+    `.json`, `.html`, `.png`, `.svg` or `.vl.json` (Vega-Lite).
     """
     writer_for(path)(content, Path(path))
 
 
 def writer_for(path: str | Path) -> Callable[[Exportable, Path], None]:
-    """Return the writer for the suffix of `path`; call it early to refuse a wrong name.
-
-    Raises:
-        ConfigError: No format has this suffix.
-    """
+    """Return the writer for the suffix of `path`; call it early to refuse a wrong name."""
     path = Path(path)
     for suffix, writer in _WRITERS.items():
         if path.name.lower().endswith(suffix):

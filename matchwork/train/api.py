@@ -103,21 +103,20 @@ def train(
     if resume and folder is None:
         raise ConfigError("resume needs the folder of the run that is to be continued")
     validator = None if data.dev is None else Validator(data.dev, matcher)
-    observer = observer or TrainObserver()
     with nullcontext(folder) if folder else TemporaryDirectory(prefix="matchwork-") as path:
         run = TrainingRun(
             matcher.model,
             data.train,
             config,
             Path(path),
-            seed,
-            validator,
-            data.dev_samples,
-            resume,
-            show_progress,
-            observer,
-            configs,
-            Path(stage_cache) if stage_cache else None,
+            seed=seed,
+            validate=validator,
+            dev_samples=data.dev_samples,
+            resume=resume,
+            show_progress=show_progress,
+            observer=observer or TrainObserver(),
+            stages=configs,
+            stage_cache=Path(stage_cache) if stage_cache else None,
         )
         result = replace(fit(run), folder=Path(folder) if folder else None)
     return _calibrated(result, run, validator) if validator else result

@@ -4,8 +4,6 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
-from json import dumps
 from multiprocessing import get_all_start_methods, set_forkserver_preload
 from pathlib import Path
 
@@ -25,14 +23,14 @@ from matchwork.text import PairBatch
 from matchwork.train.config import TrainConfig, keyword_only
 from matchwork.train.module import TrainingModule
 from matchwork.train.optimizers import SCHEDULES
-from matchwork.train.run import TrainingRun, TrainObserver, TrainResult
+from matchwork.train.run import StageResult, TrainingRun, TrainObserver, TrainResult
 from matchwork.train.samples import TrainingSet
-from matchwork.train.stages.files import StageResult
-from matchwork.train.stages.run import STAGES, run_stages
+from matchwork.train.stages import STAGES, run_stages
 from matchwork.train.state import (
     LAST,
     LOG_EVERY,
     TrainState,
+    fingerprint,
     load_best,
     load_checkpoint,
     make_loggers,
@@ -84,10 +82,10 @@ def _claim_folder(folder: Path, resume: bool) -> None:
     remove_leftovers(folder)
 
 
-def _train_model(run: TrainingRun, fingerprint: str) -> TrainState:
+def _train_model(run: TrainingRun, identity: str) -> TrainState:
     """Train from the start or the last checkpoint to the end, and return the final state."""
     config, model = run.config, run.model
-    checkpoint = load_checkpoint(run.folder, fingerprint) if run.resume else None
+    checkpoint = load_checkpoint(run.folder, identity) if run.resume else None
     began = TrainState(**checkpoint["state"]) if checkpoint else TrainState()
     if not began.finished(config):
         precision = next(model.parameters()).dtype
@@ -97,13 +95,13 @@ def _train_model(run: TrainingRun, fingerprint: str) -> TrainState:
         # Other processes get no observer, which may not be picklable.
         alone = replace(run, observer=TrainObserver(), dev_samples=None)
         module = TrainingModule(
-            run if config.devices == 1 else alone, fingerprint, checkpoint, dev_loss
+            run if config.devices == 1 else alone, identity, checkpoint, dev_loss
         )
         with quiet_lightning():
             _run(_trainer(run), module)
         if config.precision == "64":
             model.to(precision)  # Lightning made it double
-    final = load_checkpoint(run.folder, fingerprint)
+    final = load_checkpoint(run.folder, identity)
     if final is None:
         raise TrainingError(f"training ended without a single finished epoch in {run.folder}")
     state = TrainState(**final["state"])
@@ -171,17 +169,14 @@ def _fingerprint(run: TrainingRun, stages: Sequence[StageResult]) -> str:
     del settings["patience"], settings["checkpoint_seconds"]
     if "num_steps" not in keyword_only(SCHEDULES[run.config.schedule]):
         del settings["max_epochs"]
-    digest = blake2b(digest_size=16)
     shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     configs = [to_table(model.config), to_table(model.encoder.config)]
     hashes = [stage.hash for stage in stages]
-    digest.update(dumps([settings, run.seed, configs, shapes, hashes]).encode())
-    for table in (samples.queries, samples.documents):
-        digest.update(table.flat.tobytes())
-        digest.update(table.starts.tobytes())
-    for rows in (samples.query_rows, samples.document_rows, samples.labels):
-        digest.update(rows.tobytes())
-    return digest.hexdigest()
+    tables = samples.queries, samples.documents
+    data = [array.tobytes() for table in tables for array in (table.flat, table.starts)]
+    data += [samples.query_rows.tobytes(), samples.document_rows.tobytes()]
+    data += [samples.labels.tobytes()]
+    return fingerprint([settings, run.seed, configs, shapes, hashes], *data)
 
 
 @torch.no_grad()

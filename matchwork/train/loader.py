@@ -18,13 +18,10 @@ from matchwork.train.samples import TrainingSet
 
 
 class TrainBatch:
-    """Groups of pairs with their labels.
+    """The pairs of groups, one group after the other, with labels and their mask.
 
-    Args:
-        pairs: All pairs of all groups, group after group.
-        labels: Shape (groups, candidates). With in-batch negatives, shape (groups, groups):
-            there is one pair per group, and every query is scored with every document.
-        mask: Bool, of the same shape.
+    Labels have the shape (groups, candidates) or, with in-batch negatives, (groups, groups):
+    there is one pair per group, and every query is scored with every document.
     """
 
     # Not a dataclass: Lightning would convert its tensors in place, and ours are frozen.
@@ -37,16 +34,10 @@ class TrainBatch:
 
 
 class EpochLoader:
-    """Iterates over the rest of an epoch's batches.
+    """Iterates over the rest of an epoch, in batches of `batch_size` groups.
 
-    Args:
-        samples: The tokenised pairs.
-        sampler: Draws the groups of an epoch.
-        batch_size: Groups in a batch.
-        seed: Decides groups and order.
-        position: Returns the epoch and the number of its batches that are done.
-        rank: Number of this device.
-        num_ranks: Number of devices, which share out the batches.
+    `position` returns the epoch and the number of its batches that are done; `num_ranks` devices
+    share out the batches.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """Losses over groups of scores: point-wise, pair-wise and list-wise.
 
-Another package adds one with `register_loss`. Losses are averaged, so that the batch size does
-not change their scale.
+They are averaged, so that the batch size does not change their scale.
 """
 
 from collections.abc import Callable
@@ -53,10 +52,7 @@ def register_loss(
 def class_cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     """Point-wise: cross entropy of class labels; mean over pairs.
 
-    Args:
-        logits: Shape (groups, candidates, classes).
-        labels: Class indices, shape (groups, candidates).
-        mask: Bool, shape (groups, candidates).
+    `logits` has the shape (groups, candidates, classes), `labels` are class indices.
     """
     targets = labels.to(torch.int64).masked_fill(~mask, 0)
     terms = functional.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")

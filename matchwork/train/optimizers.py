@@ -1,7 +1,4 @@
-"""Optimizers and learning-rate schedules by name.
-
-Another package adds one with `OPTIMIZERS.register` or `SCHEDULES.register`.
-"""
+"""Optimizers and learning-rate schedules by name."""
 
 from collections.abc import Callable
 from typing import Any

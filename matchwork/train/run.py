@@ -1,16 +1,15 @@
 """One training run: its arguments, the callbacks while it runs, and its result."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from matchwork.inputs import Truncation
 from matchwork.models import Model, StageConfig
 from matchwork.rank.calibration import AnyCalibration
 from matchwork.train.config import TrainConfig
 from matchwork.train.samples import TrainingSet
-from matchwork.train.stages.files import StageResult
 from matchwork.types import Run
 
 Validate: TypeAlias = Callable[[Model], Mapping[str, float]]
@@ -59,6 +58,34 @@ class TrainingRun:
     observer: TrainObserver = field(default_factory=TrainObserver)
     stages: Mapping[str, StageConfig] = field(default_factory=dict)
     stage_cache: Path | None = None
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What happened in a stage.
+
+    Attributes:
+        name: The stage's name.
+        hash: Identity of the stage with all that decided its weights.
+        best_epoch: The epoch (from 1) whose weights are used.
+        best_loss: Its loss on dev; None without dev.
+        history: One record per epoch.
+        seconds: Time of all epochs.
+        reused: Whether the weights come from another run.
+    """
+
+    name: str
+    hash: str
+    best_epoch: int
+    best_loss: float | None
+    history: list[dict[str, float]]
+    seconds: float
+    reused: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with the number of epochs in place of the history."""
+        table = {key: value for key, value in asdict(self).items() if key != "history"}
+        return {**table, "epochs": len(self.history)}
 
 
 @dataclass(frozen=True)

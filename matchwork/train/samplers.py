@@ -1,7 +1,4 @@
-"""Negative samplers: what each positive pair is trained against.
-
-Another package adds one with `SAMPLERS.register` on a subclass of `Sampler`.
-"""
+"""Negative samplers: what each positive pair is trained against."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
@@ -28,10 +25,9 @@ class Groups(NamedTuple):
 
 
 class Sampler(ABC):
-    """Draws the groups of one epoch.
+    """Draws the groups of one epoch; `SAMPLERS.register` adds a subclass.
 
-    A subclass is made from the training set; further keyword-only parameters of its `__init__`
-    are fields of `TrainConfig`.
+    Keyword-only parameters of its `__init__` are fields of `TrainConfig`.
 
     Attributes:
         draws_negatives: False if labelled pairs are used as they are.
@@ -61,7 +57,10 @@ class Labelled(Sampler):
     draws_negatives = False
 
     def __init__(self, samples: TrainingSet) -> None:
-        self.groups = _single_pairs(samples, np.arange(len(samples.labels)))
+        chosen = samples.positives if self.in_batch else np.arange(len(samples.labels))
+        queries, documents = samples.query_rows[chosen, None], samples.document_rows[chosen, None]
+        mask = np.ones(queries.shape, dtype=np.bool_)
+        self.groups = Groups(queries, documents, samples.labels[chosen, None], mask)
 
     def draw(self, rng: np.random.Generator) -> Groups:
         """Return all pairs."""
@@ -73,15 +72,6 @@ class InBatch(Labelled):
     """Makes a group of every positive pair; the batch's other documents are its negatives."""
 
     draws_negatives = in_batch = True
-
-    def __init__(self, samples: TrainingSet) -> None:
-        self.groups = _single_pairs(samples, samples.positives)
-
-
-def _single_pairs(samples: TrainingSet, chosen: Ids) -> Groups:
-    queries, documents = samples.query_rows[chosen, None], samples.document_rows[chosen, None]
-    mask = np.ones(queries.shape, dtype=np.bool_)
-    return Groups(queries, documents, samples.labels[chosen, None], mask)
 
 
 @SAMPLERS.register("random")
@@ -99,24 +89,21 @@ class RandomDocuments(Sampler):
 
     def draw(self, rng: np.random.Generator) -> Groups:
         """Draw again whatever is relevant; after some tries, mask it."""
-        queries = np.repeat(self.query_rows[:, None], self.num, axis=1)
-        documents = np.repeat(self.document_rows[:, None], self.num, axis=1)
-        wrong = np.ones(queries.shape, dtype=np.bool_)
+        shape = len(self.query_rows), 1 + self.num
+        queries = np.repeat(self.query_rows[:, None], shape[1], axis=1)
+        documents = np.repeat(self.document_rows[:, None], shape[1], axis=1)
+        wrong = np.ones(shape, dtype=np.bool_)
+        wrong[:, 0] = False
         for _ in range(_REDRAWS):
             new_queries, new_documents = self.negatives(rng)
-            queries = np.where(wrong, new_queries, queries)
-            documents = np.where(wrong, new_documents, documents)
-            wrong = self.samples.is_positive(queries, documents)
+            queries[:, 1:] = np.where(wrong[:, 1:], new_queries, queries[:, 1:])
+            documents[:, 1:] = np.where(wrong[:, 1:], new_documents, documents[:, 1:])
+            wrong[:, 1:] = self.samples.is_positive(queries[:, 1:], documents[:, 1:])
             if not wrong.any():
                 break
-        labels = np.zeros((len(queries), 1 + self.num), dtype=np.float32)
+        labels = np.zeros(shape, dtype=np.float32)
         labels[:, 0] = 1.0
-        return Groups(
-            np.concatenate([self.query_rows[:, None], queries], axis=1),
-            np.concatenate([self.document_rows[:, None], documents], axis=1),
-            labels,
-            np.concatenate([np.ones((len(queries), 1), dtype=np.bool_), ~wrong], axis=1),
-        )
+        return Groups(queries, documents, labels, ~wrong)
 
     def negatives(self, rng: np.random.Generator) -> tuple[Ids, Ids]:
         """Return query and document rows of candidates, broadcastable to (groups, negatives)."""

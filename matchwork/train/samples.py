@@ -30,11 +30,7 @@ class Lists:
         return cls(document_rows[by_query], starts)
 
     def draw(self, query_rows: Ids, num: int, rng: np.random.Generator) -> Ids:
-        """Draw documents with repetition.
-
-        Returns:
-            Document rows, shape (queries, num); -1 where a query's list is empty.
-        """
+        """Draw with repetition, shape (queries, num); -1 where a query's list is empty."""
         counts = np.diff(self.starts)[query_rows][:, None]
         if not len(self.flat):
             return np.full((len(query_rows), num), -1, dtype=np.int64)
@@ -75,16 +71,11 @@ class TrainingSet:
     ) -> "TrainingSet":
         """Tokenise a split, which must have at least one positive pair.
 
-        Args:
-            split: The pairs.
-            tokenizer: Splits texts into tokens.
-            max_query_length: Most tokens of a query; None: any number.
-            max_document_length: Most tokens of a document; None: any number.
+        Texts are cut to the given lengths; None: they are not.
         """
-        query_row = {query_id: row for row, query_id in enumerate(split.queries)}
-        document_row = {
-            document_id: row for row, document_id in enumerate(split.labelled_documents)
-        }
+        queries, documents = list(split.queries.values()), list(split.labelled_documents.values())
+        query_row = {key: row for row, key in enumerate(split.queries)}
+        document_row = {key: row for row, key in enumerate(split.labelled_documents)}
         rows = [
             (query_row[pair.query_id], document_row[pair.document_id], pair.label)
             for pair in split.pairs()
@@ -95,7 +86,6 @@ class TrainingSet:
                 "nothing can be learnt from it"
             )
         table = np.array(rows, dtype=np.int64)
-        queries, documents = list(split.queries.values()), list(split.labelled_documents.values())
         return cls(
             tokenizer.encode(queries, max_query_length),
             tokenizer.encode(documents, max_document_length),

@@ -5,6 +5,8 @@ import importlib.util
 import io
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,14 @@ class TrainState:
                 )
 
 
+def fingerprint(values: list[Any], *data: bytes) -> str:
+    """Return a hash of JSON values and data, which identifies a run or stage."""
+    digest = blake2b(dumps(values, sort_keys=True).encode(), digest_size=16)
+    for part in data:
+        digest.update(part)
+    return digest.hexdigest()
+
+
 def save_checkpoint(
     folder: Path, state: TrainState, tensors: dict[str, Any], fingerprint: str
 ) -> None:
@@ -133,6 +143,15 @@ def load_checkpoint(folder: Path, fingerprint: str) -> dict[str, Any] | None:
             "run, or choose another --out"
         )
     return content
+
+
+def state_of(module: nn.Module, within: nn.Module | None = None) -> dict[str, Tensor]:
+    """Return copies of weights and buffers on the CPU; if given, only those `within` has too."""
+    state = module.state_dict(keep_vars=True)
+    if within is not None:
+        shared = {id(tensor) for tensor in within.state_dict(keep_vars=True).values()}
+        state = {name: tensor for name, tensor in state.items() if id(tensor) in shared}
+    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in state.items()}
 
 
 def save_best(folder: Path, weights: dict[str, Tensor]) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from matchwork.audit import check
 from matchwork.audit.ranking import expected_average_precision, expected_reciprocal_rank
-from matchwork.audit.texts import normalise
 from matchwork.data import load
 from matchwork.data.dataset import Dataset, Split
+from matchwork.data.partition import normalise
 from matchwork.evaluate import evaluate
 from matchwork.evaluate.benchmark import Benchmark
 from matchwork.evaluate.measured_split import MeasuredSplit

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from matchwork.cli.score_file import open_table
+from matchwork.cli.score import open_table
 from matchwork.data import read_pairs, toy
 from matchwork.matcher import Matcher, matcher
 

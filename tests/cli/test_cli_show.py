@@ -1,4 +1,5 @@
 from matchwork.cli import show
+from matchwork.report.numbers import MISSING
 
 
 def test_wide_table_of_numbers_is_printed_in_parts(call, monkeypatch, capsys):
@@ -16,5 +17,5 @@ def test_numbers_are_right_aligned_and_text_is_not(monkeypatch, capsys):
     out = capsys.readouterr().out.splitlines()
     first = next(line for line in out if "0.5000" in line)
     second = next(line for line in out if "long" in line)
-    assert first.index("0.5000") + 5 == second.index(show.MISSING)
+    assert first.index("0.5000") + 5 == second.index(MISSING)
     assert first.index("x") == second.index("long")

@@ -8,6 +8,7 @@ import pytest
 
 from matchwork.data import CATALOGUE, Columns, Counts, count, load, toy
 from matchwork.data.catalogue import CatalogueEntry
+from matchwork.data.pairs import read_pair_files
 from matchwork.data.sets.twitterurl import twitterurl
 from matchwork.errors import ConfigError, DataError, UnknownNameError
 
@@ -36,6 +37,7 @@ def small_set(monkeypatch):
         splits={"train": Counts(1, 2, 1), "dev-clean": Counts(1, 2, 1)},
         protocol="has-positive",
         options={"pool": ("near", "far"), "deep": (False, True)},
+        read=lambda folder, names, **options: read_pair_files(folder, names),
     )
     monkeypatch.setitem(CATALOGUE._entries, "small", entry)
 
@@ -125,12 +127,12 @@ def test_every_entry_tells_what_a_reader_must_know():
 def test_twitterurl_dev_is_cut_by_anchor(tmp_path):
     rows = "".join(f"a{i // 3}\tanchor {i // 3}\tb{i}\ttweet {i}\t{i % 2}\n" for i in range(900))
     write(tmp_path, {"train.tsv": HEADER + rows, "test.tsv": HEADER + rows})
-    splits = twitterurl(tmp_path, ["train", "dev", "test"], {})
+    splits = twitterurl(tmp_path, ["train", "dev", "test"])
     train, dev = set(splits["train"].queries), set(splits["dev"].queries)
     assert train.isdisjoint(dev)
     assert train | dev == set(splits["test"].queries)
     assert 0.05 < len(dev) / 300 < 0.15
-    assert twitterurl(tmp_path, ["dev"], {})["dev"] == splits["dev"]
+    assert twitterurl(tmp_path, ["dev"])["dev"] == splits["dev"]
 
 
 def test_pair_file_of_ones_own(tmp_path):

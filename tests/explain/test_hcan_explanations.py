@@ -12,6 +12,7 @@ from glacier_pair import DOCUMENT, QUERY, labels
 from matchwork.encode import WordEmbedding
 from matchwork.explain import (
     Explanation,
+    Highlight,
     Shares,
     WordWeight,
     contributions,
@@ -23,7 +24,6 @@ from matchwork.explain import (
     share_bars,
     sum_line,
 )
-from matchwork.explain.views.texts import explanation_html
 from matchwork.matcher import Matcher
 from matchwork.models import HCAN, MODELS
 from matchwork.report.drawing import to_svg
@@ -139,7 +139,8 @@ def test_phrases_are_cut_from_the_text_as_written() -> None:
         ("Ice, or", "Ice", 0.2, 1.0, 0.2),
         ("water!", "Ice", 0.4, 0.5, 0.2),
     ]
-    assert level.matches[-1][:2] == ("or  water", "Ice")  # weighs nothing, and still says what
+    last = level.matches[-1]  # weighs nothing, and still says what
+    assert (last.query, last.document) == ("or  water", "Ice")
     assert made.strongest(top_k=1) == [("!", "Ice", 0.3)]
     title, values = made.word_values("query") or ("", np.zeros(0))
     assert title == "Strongest value of each word: relevance 1"
@@ -252,7 +253,7 @@ def test_pictures_and_pages(make_hcan: Make, tmp_path: Any) -> None:
     for text in ("Which phrases were found", "Level 2: phrases of 3 words", "semantics alone"):
         assert text in page
     assert "<td>caves formed</td>" in page
-    assert "relevance at level 0" in explanation_html(explanation)
+    assert "relevance at level 0" in Highlight(explanation).html()
 
 
 def test_empty_texts_have_no_phrases(make_hcan: Make, tmp_path: Any) -> None:

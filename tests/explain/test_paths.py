@@ -45,7 +45,7 @@ def explained(**tables: np.ndarray) -> Explanation:
 
 
 def places(path) -> list[tuple[int, int]]:
-    return [cell[:2] for cell in path.cells]
+    return path.positions
 
 
 def test_a_path_in_the_order_of_the_texts_and_the_words_it_aligns():

@@ -41,14 +41,8 @@ def _hcan_rows(part: Path) -> Iterator[PairRow]:
             raise DataError(
                 "expected an id, found an empty line or the end", path=id_file, line=line
             )
-        yield PairRow(
-            line,
-            query[1],
-            document[1],
-            grade,
-            fields[0] if fields else None,
-            fields[2] if len(fields) > 2 else None,
-        )
+        query_id, _, document_id = [*fields, None, None, None][:3]
+        yield PairRow(line, query[1], document[1], grade, query_id, document_id)
 
 
 READERS.add("hcan", release("*/a.toks*", read_hcan))

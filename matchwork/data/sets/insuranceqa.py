@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from matchwork.data.catalogue import Options
-from matchwork.data.collection import Pools, collection_split, insert_truth, read_pools, read_texts
+from matchwork.data.collection import Pools, collection_split, read_pools, read_texts, with_truth
 from matchwork.data.dataset import Split
 from matchwork.data.tables import need_table
 from matchwork.data.trec import read_qrels
@@ -21,7 +20,9 @@ _SEED = 2016
 _NUM_QUERIES = 100  # searched at a time
 
 
-def insuranceqa(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
+def insuranceqa(
+    folder: Path, names: Sequence[str], pool: str, insert_truth: bool
+) -> dict[str, Split]:
     """Read questions over one shared set of answers, ranked in pools or among all answers.
 
     `pool="five"` draws short lists of an answer and four that BM25 finds similar, for training
@@ -29,23 +30,21 @@ def insuranceqa(folder: Path, names: Sequence[str], options: Options) -> dict[st
     pool without an answer teaches nothing.
     """
     answers = read_texts(need_table(folder, "corpus"))
-    lists = ShortLists(answers) if options["pool"] == "five" else None
+    lists = ShortLists(answers) if pool == "five" else None
     splits = {}
+    pools: Pools | None
     for name in names:
         queries = read_texts(need_table(folder, f"queries.{name}"), "query")
         qrels = read_qrels(folder / f"qrels.{name}.txt")
-        pools = lists.draw(qrels) if lists else _official_pools(folder, name, options, qrels)
+        if lists:
+            pools = lists.draw(qrels)
+        elif name == "train":
+            pools = with_truth(read_pools(need_table(folder, "pool100.train")), qrels)
+        else:
+            pools = read_pools(need_table(folder, f"{pool}.{name}")) if pool != "full" else None
+            pools = with_truth(pools, qrels) if pools and insert_truth else pools
         splits[name] = collection_split(name, queries, answers, qrels, pools, source=folder)
     return splits
-
-
-def _official_pools(folder: Path, name: str, options: Options, qrels: Qrels) -> Pools | None:
-    if name == "train":
-        return insert_truth(read_pools(need_table(folder, "pool100.train")), qrels)
-    if options["pool"] == "full":
-        return None
-    pools = read_pools(need_table(folder, f"{options['pool']}.{name}"))
-    return insert_truth(pools, qrels) if options["insert_truth"] else pools
 
 
 class ShortLists:
@@ -68,15 +67,11 @@ class ShortLists:
         Other relevant documents of the query are in no list. The draw depends on which documents
         are among the best, not on their order.
         """
-        relevant = {
-            query_id: rows
-            for query_id, judged in qrels.items()
-            if (
-                rows := [
-                    self._rows[id] for id, grade in judged.items() if grade > 0 and id in self._rows
-                ]
-            )
-        }
+        relevant: dict[str, list[int]] = {}
+        for query_id, judged in qrels.items():
+            for id, grade in judged.items():
+                if grade > 0 and id in self._rows:
+                    relevant.setdefault(query_id, []).append(self._rows[id])
         random = np.random.default_rng(_SEED)
         lists: dict[str, tuple[str, ...]] = {}
         names = list(relevant)

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from matchwork.data.catalogue import Options
 from matchwork.data.dataset import Split
 from matchwork.data.pairs import read_split
 from matchwork.data.partition import hold_out, part_of
@@ -20,7 +19,7 @@ T = TypeVar("T")
 YEARS = ("2011", "2012", "2013", "2014")
 
 
-def microblog(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
+def microblog(folder: Path, names: Sequence[str]) -> dict[str, Split]:
     """Read a year to test on (`2013`), or the other years to train on (`train-2013`, `dev-2013`).
 
     15 % of the topics of the other years are dev.

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from matchwork.data.catalogue import Options
 from matchwork.data.dataset import Split
 from matchwork.data.pairs import build_split, read_pairs
 from matchwork.data.partition import tenth
 from matchwork.data.tables import need_table
 
 
-def twitterurl(folder: Path, names: Sequence[str], options: Options) -> dict[str, Split]:
+def twitterurl(folder: Path, names: Sequence[str]) -> dict[str, Split]:
     """Read pair files without a dev split: a tenth of the training anchors, by hash, is dev."""
     splits = {}
     for name in names:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from matchwork.experiment.results.tables import Group, rank_value
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
 
 _COLOURS = {"ours": "#2f6fb7", "baseline": "#d9730d", "paper": "#1f9e77"}
 _WIDTH, _ROW = 420, 16

@@ -8,7 +8,7 @@ from matchwork.experiment.results.tables import Group
 from matchwork.models import MODELS
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
 
 FOLDER = "models"
 """The folder of these charts inside that of all charts."""

@@ -12,7 +12,7 @@ from matchwork.experiment.results.tables import Group, full_table, grouped, shor
 from matchwork.files import read_json, write_text
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
 
 PAGE = "README.md"
 CHARTS = "charts"

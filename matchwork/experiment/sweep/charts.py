@@ -14,7 +14,7 @@ from matchwork.report.line_charts import LinePoint, Titles, curves_with_bands, l
 from matchwork.report.page import Figure, Heading, Paragraph, Section, write_report
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+    from matchwork.report.altair import Chart
 
 _CAPTIONS = {
     "test": "Mean over seeds on test; the bars are 95 % bootstrap intervals over queries.",

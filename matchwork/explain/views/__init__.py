@@ -1,31 +1,7 @@
 """The built-in views; importing this package registers them."""
 
-from matchwork.explain.views import (
-    answers,
-    codes,
-    gates,
-    layers,
-    pairs,
-    paths,
-    phrases,
-    reading,
-    shares,
-    tables,
-    texts,
-    words,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = [
-    "answers",
-    "codes",
-    "gates",
-    "layers",
-    "pairs",
-    "paths",
-    "phrases",
-    "reading",
-    "shares",
-    "tables",
-    "texts",
-    "words",
-]
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

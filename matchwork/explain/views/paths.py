@@ -1,38 +1,51 @@
 """View: the matching path of a pair, along which a spatial GRU walked through the texts."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal, TypeAlias
 
-from typing_extensions import TypedDict
+from pydantic import Field
 
 from matchwork.explain.explanation import Explanation, WordPair
 from matchwork.explain.view import VIEWS, TokenIndex, View
 from matchwork.report.page import Table
 
-if TYPE_CHECKING:
-    from matchwork.models.match_srnn.matching_path import PathCell
-
 Rule: TypeAlias = Literal["gates", "merged"]
 GATES = ("gate_left", "gate_top", "gate_diagonal", "gate_input")
 """Names of the gates of a scan; those of a scan from the end have `_reverse` after them."""
 INTERACTION = "interaction"
+_RULES: dict[Rule, str] = {"gates": "", "merged": "new matches counted as diagonal"}
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """A cell of a matching path, and how the path left it."""
+
+    row: TokenIndex
+    column: TokenIndex
+    move: str
+    query: str
+    document: str
 
 
 @dataclass(frozen=True)
 class MatchingPath:
-    """Cells in the order of the texts.
+    """The path of a spatial recurrent network through the two texts, in their order."""
 
-    Args:
-        rule: Which gate means a diagonal step: its own ("gates", as in the paper), or its own and
-            the gate of the input together ("merged").
-        reverse: Whether the scan starts at the end of the texts. Its left neighbour is then the
-            next document word, its top neighbour the next query word.
-        cells: The cells, each with the move away from it.
-    """
-
-    rule: Rule
-    reverse: bool
-    cells: tuple["PathCell", ...]
+    rule: Annotated[
+        Rule,
+        Field(
+            description="Which gate means a diagonal step: its own (gates, as in the paper), or "
+            "its own and the gate of the input together (merged)."
+        ),
+    ]
+    reverse: Annotated[
+        bool,
+        Field(
+            description="Whether the scan starts at the end of the texts. Its left neighbour is "
+            "then the next document word, its top neighbour the next query word."
+        ),
+    ]
+    cells: list[PathStep]
 
     @property
     def positions(self) -> list[tuple[int, int]]:
@@ -49,53 +62,10 @@ class MatchingPath:
         """Return the word pairs that the path crosses diagonally, with their interaction."""
         values = explanation.table(INTERACTION)
         return [
-            WordPair(
-                explanation.query_tokens[row].text,
-                explanation.document_tokens[column].text,
-                float(values[row, column]),
-            )
-            for row, column, move in self.cells
-            if move == "diagonal"
+            WordPair(cell.query, cell.document, float(values[cell.row, cell.column]))
+            for cell in self.cells
+            if cell.move == "diagonal"
         ]
-
-    def to_dict(self, explanation: Explanation) -> dict[str, Any]:
-        """Return every cell with its words as plain values."""
-        return {
-            "rule": self.rule,
-            "reverse": self.reverse,
-            "cells": [
-                {
-                    **cell._asdict(),
-                    "query": explanation.query_tokens[cell.row].text,
-                    "document": explanation.document_tokens[cell.column].text,
-                }
-                for cell in self.cells
-            ],
-        }
-
-
-class PathCellJson(TypedDict):
-    """A cell of a matching path, and how the path left it."""
-
-    row: TokenIndex
-    column: TokenIndex
-    move: str
-    query: str
-    document: str
-
-
-class PathJson(TypedDict):
-    """The path of a spatial recurrent network through the two texts."""
-
-    rule: Rule
-    reverse: bool
-    cells: list[PathCellJson]
-
-
-_RULES: dict[Rule, str] = {
-    "gates": "",
-    "merged": "new matches counted as diagonal",
-}
 
 
 def matching_paths(explanation: Explanation) -> list[MatchingPath]:
@@ -114,15 +84,16 @@ def _path(explanation: Explanation, names: list[str], rule: Rule, reverse: bool)
     # Imported here, since importing models takes torch, which most explanations do not need.
     from matchwork.models.match_srnn.matching_path import matching_path
 
-    tables = [explanation.tables[name] for name in names]
-    if rule == "gates":
-        tables = tables[:3]
-    if not reverse:
-        return MatchingPath(rule, reverse, tuple(reversed(matching_path(*tables))))
-    turned = matching_path(*(table[::-1, ::-1] for table in tables))
-    last_row, last_column = (length - 1 for length in tables[0].shape)
-    cells = (c._replace(row=last_row - c.row, column=last_column - c.column) for c in turned)
-    return MatchingPath(rule, reverse, tuple(cells))
+    turn = slice(None, None, -1 if reverse else 1)
+    tables = [explanation.tables[name][turn, turn] for name in names]
+    queries = [token.text for token in explanation.query_tokens][turn]
+    documents = [token.text for token in explanation.document_tokens][turn]
+    rows, columns = range(len(queries))[turn], range(len(documents))[turn]
+    cells = [
+        PathStep(rows[row], columns[column], move, queries[row], documents[column])
+        for row, column, move in matching_path(*(tables if rule == "merged" else tables[:3]))
+    ]
+    return MatchingPath(rule, reverse, cells if reverse else cells[::-1])
 
 
 def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:
@@ -148,7 +119,7 @@ VIEWS.add(
         order=70,
         tables=_tables,
         notes=_notes,
-        data=lambda found: [path.to_dict(found) for path in matching_paths(found)],
-        schema=list[PathJson],
+        data=lambda found: list(map(asdict, matching_paths(found))),
+        schema=list[MatchingPath],
     ),
 )

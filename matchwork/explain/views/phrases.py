@@ -1,11 +1,9 @@
 """View: the best document phrase for each query phrase, level by level."""
 
 import re
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
 
 import numpy as np
-from typing_extensions import TypedDict
 
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.titles import PHRASE_WEIGHT, RELEVANCE
@@ -14,55 +12,13 @@ from matchwork.ordering import order
 from matchwork.report.page import Table
 
 
-class PhraseMatch(NamedTuple):
-    """A query phrase, the document phrase that it matches best, and how well.
+@dataclass(frozen=True)
+class PhraseMatch:
+    """A query phrase and the document phrase it matches best; `feature` is value times weight.
 
     `row` and `column` are the indices of their first words, `value` is the cell of the table,
-    `weight` the weight of the query phrase.
+    `weight` the weight of the query phrase. The model reads `feature`.
     """
-
-    query: str
-    document: str
-    row: int
-    column: int
-    value: float
-    weight: float
-
-    @property
-    def feature(self) -> float:
-        """The value times the weight, which is what the model reads."""
-        return self.value * self.weight
-
-
-@dataclass(frozen=True)
-class LevelMatches:
-    """The matches of all query phrases at one level, the strongest first."""
-
-    level: int
-    phrase_length: int
-    matches: tuple[PhraseMatch, ...]
-
-    @property
-    def title(self) -> str:
-        """Title of the level."""
-        words = "words" if self.phrase_length == 1 else f"phrases of {self.phrase_length} words"
-        return f"Level {self.level}: {words}"
-
-    def rows(self, top_k: int) -> list[tuple[str, str, float, float, float]]:
-        """Return query, document, value, weight and feature of the first `top_k` matches."""
-        return [(m.query, m.document, m.value, m.weight, m.feature) for m in self.matches[:top_k]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return every match as plain values."""
-        return {
-            "level": self.level,
-            "phrase_length": self.phrase_length,
-            "matches": [{**match._asdict(), "feature": match.feature} for match in self.matches],
-        }
-
-
-class PhraseMatchJson(TypedDict):
-    """A query phrase and the document phrase it matches best; `feature` is value times weight."""
 
     query: str
     document: str
@@ -73,12 +29,23 @@ class PhraseMatchJson(TypedDict):
     feature: float
 
 
-class LevelJson(TypedDict):
-    """The matches of all query phrases of one length."""
+@dataclass(frozen=True)
+class LevelMatches:
+    """The matches of all query phrases of one length, the strongest first."""
 
     level: int
     phrase_length: int
-    matches: list[PhraseMatchJson]
+    matches: list[PhraseMatch]
+
+    @property
+    def title(self) -> str:
+        """Title of the level."""
+        words = "words" if self.phrase_length == 1 else f"phrases of {self.phrase_length} words"
+        return f"Level {self.level}: {words}"
+
+    def rows(self, top_k: int) -> list[tuple[str, str, float, float, float]]:
+        """Return query, document, value, weight and feature of the first `top_k` matches."""
+        return [(m.query, m.document, m.value, m.weight, m.feature) for m in self.matches[:top_k]]
 
 
 HEADER = ("query phrase", "best document phrase", "match", "weight", "feature")
@@ -100,7 +67,8 @@ def _level(explanation: Explanation, level: int) -> LevelMatches:
     weights = explanation.weights[f"{PHRASE_WEIGHT}{level}"].values
     columns = table.argmax(axis=1)
     values = table[np.arange(len(table)), columns]
-    matches = (
+    features = values * weights
+    matches = [
         PhraseMatch(
             explanation.phrase("query", row, length),
             explanation.phrase("document", int(columns[row]), length),
@@ -108,10 +76,11 @@ def _level(explanation: Explanation, level: int) -> LevelMatches:
             int(columns[row]),
             float(values[row]),
             float(weights[row]),
+            float(features[row]),
         )
-        for row in order(values * weights).tolist()
-    )
-    return LevelMatches(level, length, tuple(matches))
+        for row in order(features).tolist()
+    ]
+    return LevelMatches(level, length, matches)
 
 
 def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:
@@ -131,7 +100,7 @@ VIEWS.add(
         title="Which phrases were found",
         order=20,
         tables=_tables,
-        data=lambda found: [level.to_dict() for level in phrase_matches(found)],
-        schema=list[LevelJson],
+        data=lambda found: list(map(asdict, phrase_matches(found))),
+        schema=list[LevelMatches],
     ),
 )

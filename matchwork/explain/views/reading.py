@@ -1,19 +1,14 @@
 """View: attention and context jump along a document, word by word."""
 
-from typing import TYPE_CHECKING, Any
-
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.titles import CONTEXT_JUMP, DOCUMENT_ATTENTION
-from matchwork.explain.view import MAX_PAGE_WORDS, MAX_WORDS, VIEWS, View
-from matchwork.report.drawing import CELL, word_axis
+from matchwork.explain.view import MAX_PAGE_WORDS, MAX_WORDS, VIEWS, View, chart_if_any
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import CELL, chart_of, value_tip, word_axis
 from matchwork.report.highlight import POSITIVE, Values
 from matchwork.report.page import Figure, Heading, MarkedText, Section
 
-if TYPE_CHECKING:
-    import altair as alt
-
-    from matchwork.report.drawing import Chart
-
+_TITLE = "How the document was read"
 _HEIGHT = 110  # pixels of a panel
 
 
@@ -26,10 +21,8 @@ def reading_values(explanation: Explanation) -> dict[str, Values]:
     }
 
 
-def reading_bars(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart | None":
+def reading_bars(explanation: Explanation, max_words: int = MAX_WORDS) -> Chart | None:
     """Draw bars over the words in order, a panel for each kind; None without any."""
-    import altair as alt
-
     values_by_name = reading_values(explanation)
     if not values_by_name:
         return None
@@ -40,31 +33,26 @@ def reading_bars(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart
     chart: Chart = alt.vconcat(*panels, spacing=8)
     total = len(explanation.document_tokens)
     cut = f", first {max_words} of {total} words" if total > max_words else ""
-    return chart.properties(title=f"How the document was read{cut}")
+    return chart.properties(title=f"{_TITLE}{cut}")
 
 
 def _panel(explanation: Explanation, name: str, values: Values, last: bool) -> "alt.Chart":
-    import altair as alt
-
     words = [token.text for token in explanation.document_tokens][: len(values)]
-    bars: list[dict[str, Any]] = [
+    bars = [
         {"w": index, "word": word, "value": float(value)}
         for index, (word, value) in enumerate(zip(words, values, strict=True))
     ]
     axis = word_axis(words, labelAngle=-60) if last else None
+    title = alt.TitleParams(explanation.title(name), fontSize=12)
     chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=bars))
+        chart_of(bars)
         .mark_bar(color=POSITIVE)
         .encode(
             x=alt.X("w:O", title=None, axis=axis),
             y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=4)),
-            tooltip=["word:N", alt.Tooltip("value:Q", format=".4f")],
+            tooltip=value_tip("word"),
         )
-        .properties(
-            width=alt.Step(CELL),
-            height=_HEIGHT,
-            title=alt.TitleParams(explanation.title(name), fontSize=12),
-        )
+        .properties(width=alt.Step(CELL), height=_HEIGHT, title=title)
     )
     return chart
 
@@ -73,7 +61,7 @@ def _page(explanation: Explanation) -> list[Section]:
     chart = reading_bars(explanation, MAX_PAGE_WORDS)
     if chart is None:
         return []
-    sections: list[Section] = [Heading("How the document was read"), Figure(chart)]
+    sections: list[Section] = [Heading(_TITLE), Figure(chart)]
     jumps = reading_values(explanation).get(CONTEXT_JUMP)
     if jumps is not None:
         text, tokens = explanation.document, explanation.document_tokens
@@ -81,9 +69,4 @@ def _page(explanation: Explanation) -> list[Section]:
     return sections
 
 
-def _charts(explanation: Explanation, max_words: int) -> list["Chart"]:
-    chart = reading_bars(explanation, max_words)
-    return [] if chart is None else [chart]
-
-
-VIEWS.add("reading", View(title="How the document was read", order=50, charts=_charts, page=_page))
+VIEWS.add("reading", View(title=_TITLE, order=50, charts=chart_if_any(reading_bars), page=_page))

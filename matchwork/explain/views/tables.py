@@ -1,7 +1,6 @@
 """View: heat maps of words against words, one table or all layers side by side."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,35 +11,40 @@ from matchwork.explain.view import MAX_PAGE_WORDS, MAX_WORDS, VIEWS, View
 from matchwork.explain.views.layers import LayerSummary, layer_names, layer_summaries
 from matchwork.explain.views.paths import GATES, INTERACTION, MatchingPath, matching_paths
 from matchwork.ordering import order
-from matchwork.report.drawing import CELL, colour_scale, stack, word_axis
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import (
+    CELL,
+    chart_of,
+    colour_scale,
+    heat_cells,
+    stack,
+    word_axis,
+)
 from matchwork.report.highlight import Values
 from matchwork.report.page import Figure, Heading, Section
 from matchwork.types import Side
 
-if TYPE_CHECKING:
-    import altair as alt
-
-    from matchwork.report.drawing import Chart
-
 PAGE, PANEL = 1000, 230  # pixels: width of a row of layers; least width of one, for its title
 FORWARD, REVERSE = "#c2185b", "#1b7837"  # red and green paths, neither a colour of the cells
 STANDING_OUT = 3.0  # spreads from the mean that get the full colour
+_LEVELS = {
+    RELEVANCE: "Relevance: how strongly each query phrase is found, times its weight",
+    ATTENTION: "Co-attention: which query words each document word attends to",
+}
 Indices = npt.NDArray[np.int64]
 
 
 def heat_map(
     explanation: Explanation, table: str | None = None, max_words: int = MAX_WORDS
-) -> "Chart":
+) -> Chart:
     """Draw one table as colours, words in text order; the interaction with its matching paths.
 
     Args:
         explanation: The explanation.
         table: Name of the table; the first by default.
-        max_words: Most words per side. Longer texts keep the words with the strongest cells, and
-            the title says so.
+        max_words: Most words per side. The words with the strongest cells stay, and the title
+            says so.
     """
-    import altair as alt
-
     name = table or next(iter(explanation.tables), "")
     values = explanation.weighted(name)
     rows, columns = _words_shown(explanation, values, max_words)
@@ -53,82 +57,52 @@ def heat_map(
     return chart.properties(title=title)
 
 
-def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list["Chart"]:
+def heat_maps(explanation: Explanation, max_words: int = MAX_WORDS) -> list[Chart]:
     """Draw every table with cells: layers or levels together, the others in order, then gates.
 
     A table that no layer changes is drawn once.
     """
+    tables = {name: table for name, table in explanation.tables.items() if table.size}
     layers = layer_names(explanation)
-    changing = any(
-        not np.array_equal(explanation.tables[name], explanation.tables[layers[0]])
-        for name in layers
-    )
+    levels = {kind: [name for name in tables if name.startswith(kind)] for kind in _LEVELS}
+    scans = [[f"{gate}{suffix}" for gate in GATES] for suffix in ("", "_reverse")]
+    gates = [names for names in scans if tables.keys() >= set(names)]
     charts: list[Chart] = []
-    if changing:
+    if any(not np.array_equal(tables[name], tables[layers[0]]) for name in layers):
         charts = [layer_strip(explanation, max_words), outstanding_strip(explanation, max_words)]
     elif layers:
         charts = [heat_map(explanation, layers[0], max_words)]
-    levels, strips = level_names(explanation), gate_names(explanation)
-    charts += [level_strip(explanation, names, max_words) for names in levels]
-    drawn = {*layers, *(name for names in levels + strips for name in names)}
-    others = [name for name, table in explanation.tables.items() if table.size]
-    charts += [heat_map(explanation, name, max_words) for name in others if name not in drawn]
-    return charts + [gate_strip(explanation, names, max_words) for names in strips]
+    for kind, names in levels.items():
+        if names:
+            notes = {name: _in_phrases(explanation, name) for name in names}
+            values = {name: explanation.weighted(name) for name in names}
+            charts.append(_strip(explanation, values, notes, _LEVELS[kind], max_words))
+    drawn = {*layers, *(name for names in (*levels.values(), *gates) for name in names)}
+    charts += [heat_map(explanation, name, max_words) for name in tables if name not in drawn]
+    for names in gates:
+        values = {name: tables[name] for name in names}
+        charts.append(_strip(explanation, values, {}, "Where each state comes from", max_words))
+    return charts
 
 
-def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
+def layer_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> Chart:
     """Draw the matching table of every layer, all on one scale of colours."""
-    names = layer_names(explanation)
-    summaries = {summary.name: _in_words(summary) for summary in layer_summaries(explanation)}
-    tables = {name: explanation.tables[name] for name in names}
-    return _strip(explanation, tables, summaries, "Word matching, layer by layer", max_words)
-
-
-def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> "Chart":
-    """Draw every layer on a scale of its own, which shows what is left in a smooth table."""
     summaries = layer_summaries(explanation)
+    tables = {summary.name: explanation.tables[summary.name] for summary in summaries}
+    notes = {summary.name: _in_words(summary) for summary in summaries}
+    return _strip(explanation, tables, notes, "Word matching, layer by layer", max_words)
+
+
+def outstanding_strip(explanation: Explanation, max_words: int = MAX_WORDS) -> Chart:
+    """Draw every layer on a scale of its own, which shows what is left in a smooth table."""
     tables = {
         s.name: np.clip(
             (explanation.tables[s.name] - s.mean) / (s.spread or 1.0), -STANDING_OUT, STANDING_OUT
         )
-        for s in summaries
+        for s in layer_summaries(explanation)
     }
     title = "What stands out in each layer: spreads above or below its mean"
     return _strip(explanation, tables, {}, title, max_words)
-
-
-def level_names(explanation: Explanation) -> list[list[str]]:
-    """Return the names of the tables of relevance and of co-attention, by phrase length."""
-    filled = [name for name, table in explanation.tables.items() if table.size]
-    kinds = [[name for name in filled if name.startswith(kind)] for kind in (RELEVANCE, ATTENTION)]
-    return [names for names in kinds if names]
-
-
-def level_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
-    """Draw the tables of all levels of one kind, on one scale of colours."""
-    tables = {name: explanation.weighted(name) for name in names}
-    notes = {name: _in_phrases(explanation, name) for name in names}
-    if names[0].startswith(RELEVANCE):
-        title = "Relevance: how strongly each query phrase is found, times its weight"
-    else:
-        title = "Co-attention: which query words each document word attends to"
-    return _strip(explanation, tables, notes, title, max_words)
-
-
-def gate_names(explanation: Explanation) -> list[list[str]]:
-    """Return the names of the gates of each scan, where the model has gates and there are words."""
-    scans = [[f"{gate}{suffix}" for gate in GATES] for suffix in ("", "_reverse")]
-    return [
-        names
-        for names in scans
-        if explanation.tables.keys() >= set(names) and explanation.tables[names[0]].size
-    ]
-
-
-def gate_strip(explanation: Explanation, names: list[str], max_words: int = MAX_WORDS) -> "Chart":
-    """Draw the gates of one scan, which say where each state was taken from, on one scale."""
-    tables = {name: explanation.tables[name] for name in names}
-    return _strip(explanation, tables, {}, "Where each state comes from", max_words)
 
 
 def _strip(
@@ -137,29 +111,19 @@ def _strip(
     notes: dict[str, list[str]],
     title: str,
     max_words: int,
-) -> "Chart":
+) -> Chart:
     """Draw panels in rows as wide as a page, one below the other when the texts are long.
 
     All panels show the same words, those with the strongest cells of any panel.
     """
-    import altair as alt
-
     strength = np.abs(np.stack([explanation.tables[name] for name in tables])).max(axis=0)
     rows, columns = _words_shown(explanation, strength, max_words)
     colours = colour_scale(list(tables.values()))
     in_a_row = _columns(len(tables), max(PANEL, CELL * len(columns) + 40))
     panels = []
     for position, (name, table) in enumerate(tables.items()):
-        chart = _map(
-            explanation,
-            name,
-            table,
-            rows,
-            columns,
-            colours,
-            query_words=position % in_a_row == 0,
-            document_words=in_a_row > 1 or position == len(tables) - 1,
-        )
+        first, lowest = position % in_a_row == 0, in_a_row > 1 or position == len(tables) - 1
+        chart = _map(explanation, name, table, rows, columns, colours, (first, lowest))
         heading = explanation.title(name).removeprefix("Word matching ")
         subtitle = notes.get(name) or alt.Undefined
         panels.append(
@@ -177,12 +141,9 @@ def _map(
     rows: Indices,
     columns: Indices,
     colours: "alt.Scale",
-    *,
-    query_words: bool = True,
-    document_words: bool = True,
+    labelled: tuple[bool, bool] = (True, True),
 ) -> "alt.Chart":
-    import altair as alt
-
+    """Draw a table; `labelled` says whether its rows and its columns are."""
     queries = [explanation.query_tokens[i].text for i in rows]
     documents = [explanation.document_tokens[i].text for i in columns]
     length = explanation.phrase_length(name)
@@ -192,20 +153,11 @@ def _map(
         {"q": q, "d": d, "query": of_query[q], "document": of_document[d], "value": float(value)}
         for (q, d), value in np.ndenumerate(values[np.ix_(rows, columns)])
     ]
-    across = word_axis(documents, labelAngle=-60) if document_words else None
-    down = word_axis(queries) if query_words else None
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=cells))
-        .mark_rect()
-        .encode(
-            x=alt.X("d:O", title="document", axis=across),
-            y=alt.Y("q:O", title="query", axis=down),
-            color=alt.Color("value:Q", title=None, scale=colours),
-            tooltip=["query:N", "document:N", alt.Tooltip("value:Q", format=".4f")],
-        )
-        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
-    )
-    return chart
+    across = word_axis(documents, labelAngle=-60) if labelled[1] else None
+    down = word_axis(queries) if labelled[0] else None
+    x = alt.X("d:O", title="document", axis=across)
+    y = alt.Y("q:O", title="query", axis=down)
+    return heat_cells(cells, x, y, colours, "query", "document")
 
 
 def _visibly_different(paths: list[MatchingPath]) -> list[MatchingPath]:
@@ -217,27 +169,21 @@ def _visibly_different(paths: list[MatchingPath]) -> list[MatchingPath]:
 
 
 def _line(path: MatchingPath, rows: Indices, columns: Indices) -> list["alt.Chart"]:
-    """Draw a path through the words that are shown, each cell a point."""
-    import altair as alt
-
+    """Draw a path through the words that are shown: colours for directions, dashes for rules."""
     row_at = {int(row): index for index, row in enumerate(rows)}
     column_at = {int(column): index for index, column in enumerate(columns)}
     points = [
         {"q": row_at[row], "d": column_at[column], "step": step}
-        for step, (row, column, _) in enumerate(path.cells)
+        for step, (row, column) in enumerate(path.positions)
         if row in row_at and column in column_at
     ]
-    base = alt.Chart(alt.InlineData(values=points)).encode(x="d:O", y="q:O", order="step:Q")
-    colour, dash = _pen(path)
+    base = chart_of(points).encode(x="d:O", y="q:O", order="step:Q")
+    colour = REVERSE if path.reverse else FORWARD
+    dash = [4, 3] if path.rule == "merged" else [1, 0]
     return [
         base.mark_line(color=colour, strokeWidth=2.5, strokeDash=dash),
         base.mark_circle(color=colour, size=44, opacity=1, stroke="white", strokeWidth=1),
     ]
-
-
-def _pen(path: MatchingPath) -> tuple[str, list[int]]:
-    """Return colour and dashes of a line: colours stand for directions, dashes for rules."""
-    return (REVERSE if path.reverse else FORWARD), ([4, 3] if path.rule == "merged" else [1, 0])
 
 
 def _line_in_words(path: MatchingPath) -> str:

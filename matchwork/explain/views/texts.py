@@ -3,37 +3,18 @@
 import re
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.view import VIEWS, View
-from matchwork.report.highlight import (
-    NEGATIVE,
-    POSITIVE,
-    Scale,
-    Segment,
-    marked_text,
-    segments,
-)
-from matchwork.types import Side
-
-if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import chart_of
+from matchwork.report.highlight import NEGATIVE, POSITIVE, Scale, Segment, marked_text, segments
+from matchwork.report.page import Table
+from matchwork.types import SIDES, Side
 
 LINE, LINE_HEIGHT, LETTER = 96, 22, 7.3  # letters per line of a strip; pixels
 MAX_LETTERS = 14 * LINE
-
-
-def explanation_html(explanation: Explanation, num_pairs: int = 10) -> str:
-    """Return both texts as HTML with their words marked, the score and the strongest pairs."""
-    known = explanation.probability is not None
-    probability = f", probability of a match {explanation.probability:.2f}" if known else ""
-    return (
-        f"<p>Score <strong>{explanation.score:.4f}</strong> by "
-        f"{escape(explanation.model)}{probability}.</p>"
-        f"{_side(explanation, 'query')}{_side(explanation, 'document')}"
-        f"{_strongest(explanation, num_pairs)}"
-    )
 
 
 def _side(explanation: Explanation, side: Side) -> str:
@@ -52,21 +33,14 @@ def _side(explanation: Explanation, side: Side) -> str:
     )
 
 
-def _strongest(explanation: Explanation, num_pairs: int) -> str:
+def _strongest(explanation: Explanation) -> str:
     if not explanation.tables or not explanation.table().size:
         return ""
-    rows = "".join(
-        f"<tr><td>{escape(query)}</td><td>{escape(document)}</td>"
-        f"<td style='text-align:right'>{value:.4f}</td></tr>"
-        for query, document, value in explanation.strongest(top_k=num_pairs)
-    )
     title = explanation.title(next(iter(explanation.tables)))
     return (
         "<p style='margin-bottom:0'><strong>Strongest word pairs</strong> "
         f"<small>({escape(title.lower())})</small></p>"
-        "<table><thead><tr><th style='text-align:left'>query</th>"
-        "<th style='text-align:left'>document</th><th style='text-align:right'>value</th></tr>"
-        f"</thead><tbody>{rows}</tbody></table>"
+        + Table(["query", "document", "value"], explanation.strongest()).html()
     )
 
 
@@ -77,14 +51,17 @@ class Highlight:
     explanation: Explanation
 
     def html(self) -> str:
-        """Return the explanation as running text."""
-        return f"<section>{explanation_html(self.explanation)}</section>"
+        """Return the score, both texts and the strongest pairs."""
+        one = self.explanation
+        return (
+            f"<section><p>Score <strong>{one.score:.4f}</strong> by "
+            f"{escape(one.model)}{one.probability_phrase}.</p>"
+            f"{''.join(_side(one, side) for side in SIDES)}{_strongest(one)}</section>"
+        )
 
 
-def word_strip(explanation: Explanation, side: Side) -> "Chart | None":
+def word_strip(explanation: Explanation, side: Side) -> Chart | None:
     """Draw a text in lines, each word on the colour of its weight; None without evidence."""
-    import altair as alt
-
     titled = explanation.word_values(side)
     text = explanation.text(side)
     if titled is None or not text.strip():
@@ -93,7 +70,7 @@ def word_strip(explanation: Explanation, side: Side) -> "Chart | None":
     letters = _layout(segments(text, explanation.tokens(side), values))
     shown = letters[-1]["line"] + 1 if letters else 1
     cut = f", first {MAX_LETTERS:,} of {len(text):,} characters" if len(text) > MAX_LETTERS else ""
-    base = alt.Chart(alt.InlineData(values=letters)).encode(
+    base = chart_of(letters).encode(
         x=alt.X("start:Q", axis=None, scale=alt.Scale(domain=[0, LINE], nice=False)),
         y=alt.Y("line:O", axis=None),
     )
@@ -139,12 +116,14 @@ def _layout(parts: list[Segment]) -> list[dict[str, Any]]:
     return placed
 
 
-def _strips(explanation: Explanation, max_words: int) -> list["Chart"]:
-    strips = [word_strip(explanation, "query"), word_strip(explanation, "document")]
-    return [strip for strip in strips if strip is not None]
-
-
 VIEWS.add(
     "texts",
-    View(title="Texts", order=0, picture=_strips, page=lambda found: [Highlight(found)]),
+    View(
+        title="Texts",
+        order=0,
+        picture=lambda found, max_words: [
+            strip for side in SIDES if (strip := word_strip(found, side)) is not None
+        ],
+        page=lambda found: [Highlight(found)],
+    ),
 )

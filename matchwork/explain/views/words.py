@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +10,12 @@ from matchwork.explain.explanation import Explanation
 from matchwork.explain.view import VIEWS, View
 from matchwork.explain.views.reading import reading_values
 from matchwork.ordering import order
-from matchwork.report.highlight import NEGATIVE, POSITIVE, Values
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import signed_bars
+from matchwork.report.highlight import Values
 from matchwork.report.page import Table
-from matchwork.types import Side
+from matchwork.types import SIDES, Side
 
-if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
-
-SIDES: tuple[Side, Side] = ("query", "document")
 MAX_BARS, BAR_WIDTH = 15, 260  # words per side; pixels
 # Weights of words in a summary: their sum says nothing about the score.
 NO_SHARES = ("salience", "attention", "jump")
@@ -101,77 +98,50 @@ def sum_line(explanation: Explanation) -> str:
 
 
 def _of_side(explanation: Explanation, side: Side) -> Contributions:
-    weights = {
-        name.removeprefix(f"{side}_"): values
-        for name, values in explanation.word_weights(side).items()
-    }
+    weights, tokens = explanation.word_weights(side), explanation.tokens(side)
+    kinds = tuple(name.removeprefix(f"{side}_") for name in weights)
     indices: dict[str, list[int]] = {}
-    for index, token in enumerate(explanation.tokens(side)):
+    for index, token in enumerate(tokens):
         indices.setdefault(token.text.casefold(), []).append(index)
+    groups = list(indices.values())
     table = np.stack(list(weights.values()), axis=1)
-    by_word = [table[rows] for rows in indices.values()]
-    means = _are_means(tuple(weights))
-    sums = np.stack([np.where(means, rows.mean(axis=0), rows.sum(axis=0)) for rows in by_word])
-    words = [explanation.tokens(side)[rows[0]].text for rows in indices.values()]
-    counts = [len(rows) for rows in indices.values()]
-    ranking = order(sums[:, 0]).tolist()
-    return Contributions(
-        side,
-        tuple(weights),
-        tuple(words[i] for i in ranking),
-        tuple(counts[i] for i in ranking),
-        sums[ranking],
+    sums = np.stack(
+        [
+            np.where(_are_means(kinds), table[rows].mean(axis=0), table[rows].sum(axis=0))
+            for rows in groups
+        ]
     )
+    ranking = order(sums[:, 0]).tolist()
+    words = tuple(tokens[groups[i][0]].text for i in ranking)
+    return Contributions(side, kinds, words, tuple(len(groups[i]) for i in ranking), sums[ranking])
 
 
 def _are_means(kinds: Sequence[str]) -> npt.NDArray[np.bool_]:
     return np.array([kind.startswith(MEANS) for kind in kinds])
 
 
-def contribution_bars(explanation: Explanation, max_words: int = MAX_BARS) -> "Chart | None":
+def contribution_bars(explanation: Explanation, max_words: int = MAX_BARS) -> Chart | None:
     """Draw the most helpful words of each side on one scale; None without word weights.
 
     The subtitle says what all words of a side sum to.
     """
-    import altair as alt
-
     sides = contributions(explanation)
     if not sides:
         return None
     shown = [value for one in sides for value in one.values[:max_words, 0]]
     scale = alt.Scale(domain=[min(0.0, *shown), max(0.0, *shown)], nice=True)
-    chart: Chart = alt.hconcat(
-        *(_bars(_title(explanation, one), one, max_words, scale) for one in sides), spacing=40
-    )
-    return chart
-
-
-def _bars(title: str, side: Contributions, max_words: int, scale: Any) -> "Chart":
-    import altair as alt
-
-    labels, values = side.labels[:max_words], side.values[:max_words, 0]
-    rows = [
-        {"word": label, "value": float(value), "colour": POSITIVE if value >= 0 else NEGATIVE}
-        for label, value in zip(labels, values, strict=True)
-    ]
-    some = f"the first {len(rows)} of {len(side.words)}, " if len(rows) < len(side.words) else ""
-    heading = alt.TitleParams(
-        title,
-        subtitle=f"{some}all together {side.totals[0]:.4f}",
-        fontSize=13,
-    )
-    bars: Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4)),
-            y=alt.Y("word:N", title=None, sort=None, axis=alt.Axis(labelLimit=140, ticks=False)),
-            color=alt.Color("colour:N", scale=None),
-            tooltip=["word:N", alt.Tooltip("value:Q", format=".4f")],
+    x = alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4))
+    panels = []
+    for one in sides:
+        bars = list(zip(one.labels, one.values[:, 0].tolist(), strict=True))[:max_words]
+        some = f"the first {len(bars)} of {len(one.words)}, " if len(bars) < len(one.words) else ""
+        subtitle = f"{some}all together {one.totals[0]:.4f}"
+        title = alt.TitleParams(_title(explanation, one), subtitle=subtitle, fontSize=13)
+        panels.append(
+            signed_bars("word", bars, x, step=18).properties(width=BAR_WIDTH, title=title)
         )
-        .properties(width=BAR_WIDTH, height=alt.Step(18), title=heading)
-    )
-    return bars
+    chart: Chart = alt.hconcat(*panels, spacing=40)
+    return chart
 
 
 def _title(explanation: Explanation, side: Contributions) -> str:
@@ -189,14 +159,9 @@ def _tables(explanation: Explanation, top_k: int | None) -> list[Table]:
     ]
 
 
-def _charts(explanation: Explanation, max_words: int) -> list["Chart"]:
+def _charts(explanation: Explanation, max_words: int) -> list[Chart]:
     bars = contribution_bars(explanation)
     return [] if bars is None else [bars]
-
-
-def _picture(explanation: Explanation, max_words: int) -> list["Chart"]:
-    """Leave the bars out where the view "reading" draws the same weights."""
-    return [] if reading_values(explanation) else _charts(explanation, max_words)
 
 
 VIEWS.add(
@@ -207,6 +172,7 @@ VIEWS.add(
         tables=_tables,
         charts=_charts,
         notes=lambda found: [line] if (line := sum_line(found)) else [],
-        picture=_picture,
+        # The view "reading" draws the same weights.
+        picture=lambda found, max_words: [] if reading_values(found) else _charts(found, max_words),
     ),
 )

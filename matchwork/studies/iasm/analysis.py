@@ -1,10 +1,11 @@
 """The analyses of one or two systems on one split, as tables, charts and files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from matchwork.report.altair import Chart
 from matchwork.report.drawing import stack
 from matchwork.report.page import Figure, Heading, Paragraph, Section, Table
 from matchwork.report.writers import write
@@ -18,8 +19,21 @@ from matchwork.studies.iasm.overlap import Overlap
 from matchwork.studies.iasm.smoothing import Smoothing
 from matchwork.studies.iasm.tables import out_of_vocabulary_table, overlap_table, smoothing_table
 
-if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
+_TITLES = {
+    "out_of_vocabulary": "Unknown words",
+    "smoothing": "Smoother matrices",
+    "overlap": "Shared words",
+}
+_TABLES: Mapping[str, Callable[[Any], Table]] = {
+    "out_of_vocabulary": out_of_vocabulary_table,
+    "smoothing": smoothing_table,
+    "overlap": overlap_table,
+}
+_CHARTS: Mapping[str, Callable[[Any], Chart]] = {
+    "out_of_vocabulary": out_of_vocabulary_chart,
+    "smoothing": smoothing_chart,
+    "overlap": overlap_chart,
+}
 
 
 @dataclass(frozen=True)
@@ -49,44 +63,34 @@ class Analysis:
         """Systems, data set and split."""
         return f"{' and '.join(self.systems)} on {self.dataset}, split {self.split}"
 
+    def _made(self) -> Iterator[tuple[str, str, Any]]:
+        """Yield name, title and result of each analysis that was made."""
+        for name, title in _TITLES.items():
+            if result := getattr(self, name):
+                yield name, title, result
+
     def tables(self) -> dict[str, Table]:
         """Return title -> table of each analysis that was made."""
-        tables = {}
-        if self.out_of_vocabulary:
-            tables["Unknown words"] = out_of_vocabulary_table(self.out_of_vocabulary)
-        if self.smoothing:
-            tables["Smoother matrices"] = smoothing_table(self.smoothing)
-        if self.overlap:
-            tables["Shared words"] = overlap_table(self.overlap)
-        return tables
+        return {title: _TABLES[name](result) for name, title, result in self._made()}
 
-    def charts(self) -> dict[str, "Chart"]:
+    def charts(self) -> dict[str, Chart]:
         """Return title -> chart of each analysis that was made, in the order of the tables."""
-        charts: dict[str, Chart] = {}
-        if self.out_of_vocabulary:
-            charts["Unknown words"] = out_of_vocabulary_chart(self.out_of_vocabulary)
-        if self.smoothing:
-            charts["Smoother matrices"] = smoothing_chart(self.smoothing)
-        if self.overlap:
-            charts["Shared words"] = overlap_chart(self.overlap)
-        return charts
+        return {title: _CHARTS[name](result) for name, title, result in self._made()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; analyses that were not made are left out."""
-        values: dict[str, Any] = {
+        return {
             "dataset": self.dataset,
             "split": self.split,
             "systems": list(self.systems),
+            **({"protocol": self.protocol} if self.protocol else {}),
+            **{
+                name: {system: one.to_dict() for system, one in result.items()}
+                if isinstance(result, Mapping)
+                else result.to_dict()
+                for name, _, result in self._made()
+            },
         }
-        if self.protocol:
-            values["protocol"] = self.protocol
-        if self.out_of_vocabulary:
-            values["out_of_vocabulary"] = self.out_of_vocabulary.to_dict()
-        if self.smoothing:
-            values["smoothing"] = {name: one.to_dict() for name, one in self.smoothing.items()}
-        if self.overlap:
-            values["overlap"] = self.overlap.to_dict()
-        return values
 
     def sections(self) -> Iterator[Section]:
         """Return the parts of a report page."""
@@ -99,7 +103,7 @@ class Analysis:
             yield Paragraph(table.caption)
             yield Figure(charts[title])
 
-    def picture(self) -> "Chart":
+    def picture(self) -> Chart:
         """Return all charts on one sheet."""
         return stack(list(self.charts().values()), self.title, spacing=40)
 

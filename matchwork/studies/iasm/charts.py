@@ -1,17 +1,15 @@
 """Charts of the analyses."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from matchwork.report.drawing import INK
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import INK, chart_of
 from matchwork.report.highlight import NEGATIVE, POSITIVE
 from matchwork.studies.iasm.groups import Estimate, Group
 from matchwork.studies.iasm.out_of_vocabulary import MEASURES, OutOfVocabulary
 from matchwork.studies.iasm.overlap import MEASURE, Overlap
 from matchwork.studies.iasm.smoothing import Smoothing
-
-if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
 
 _COLOURS = (POSITIVE, NEGATIVE)
 
@@ -27,10 +25,8 @@ class _Mark(NamedTuple):
     label: str
 
 
-def out_of_vocabulary_chart(found: OutOfVocabulary) -> "Chart":
+def out_of_vocabulary_chart(found: OutOfVocabulary) -> Chart:
     """Draw a panel per measure, a line per class."""
-    import altair as alt
-
     panels = [
         _panel(
             _group_marks(found.groups, measure, "{label}, n = {size:,}"),
@@ -43,17 +39,15 @@ def out_of_vocabulary_chart(found: OutOfVocabulary) -> "Chart":
     return alt.hconcat(*panels, spacing=24).properties(title="By the least known noun or verb")
 
 
-def overlap_chart(found: Overlap) -> "Chart":
+def overlap_chart(found: Overlap) -> Chart:
     """Draw a line per number of shared words."""
     row = "{label} shared " + ("stems" if found.stemmed else "words") + ", n = {size:,}"
     panel = _panel(_group_marks(found.groups, MEASURE, row), MEASURE, width=460)
     return panel.properties(title="By the words that query and relevant document share")
 
 
-def smoothing_chart(results: Mapping[str, Smoothing]) -> "Chart":
+def smoothing_chart(results: Mapping[str, Smoothing]) -> Chart:
     """Draw how often the last matrix is smoother than the first, and by how much."""
-    import altair as alt
-
     share, ratio = (list(_smoothing_marks(results, part)) for part in ("share", "ratio"))
     return alt.hconcat(
         _panel(share, "pairs with a smoother last matrix", width=240, percent=True),
@@ -95,14 +89,12 @@ def _panel(
     width: int,
     show_rows: bool = True,
     percent: bool = False,
-) -> "Chart":
+) -> Chart:
     """Draw points with their ranges, the series of a row one above the other."""
-    import altair as alt
-
     rows = list(dict.fromkeys(mark.row for mark in marks))
     series = list(dict.fromkeys(mark.series for mark in marks))
     top = max((mark.high for mark in marks if mark.high is not None), default=0.0)
-    base = alt.Chart(alt.InlineData(values=[mark._asdict() for mark in marks])).encode(
+    base = chart_of(mark._asdict() for mark in marks).encode(
         y=alt.Y(
             "row:N",
             scale=alt.Scale(domain=rows, paddingInner=0.35),

@@ -1,7 +1,7 @@
 """Queries in groups, and how well each system ranks each group."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeAlias
 
 from matchwork.data import Split
@@ -82,13 +82,11 @@ class Grouping:
         """Number of queries in all groups."""
         return sum(group.num_queries for group in self.groups)
 
-    def _to_dict(self, **more: Any) -> dict[str, Any]:
-        return {
-            "num_queries": self.num_queries,
-            "num_without_relevant": self.num_without_relevant,
-            **more,
-            "groups": [group.to_dict() for group in self.groups],
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        groups = [group.to_dict() for group in self.groups]
+        return {"num_queries": self.num_queries, **own, "groups": groups}
 
 
 def relevant_texts(split: Split, evaluations: Evaluations) -> dict[str, list[str]]:
@@ -128,14 +126,7 @@ def measure_groups(
     measures: Iterable[str],
     seed: int = 0,
 ) -> tuple[Group, ...]:
-    """Measure every system on every group.
-
-    Args:
-        members: Group -> ids of its queries.
-        evaluations: System -> its evaluation.
-        measures: Names of measures.
-        seed: Of intervals and tests.
-    """
+    """Measure every system on every group of queries, given as group -> ids of its queries."""
     names = [canonical(measure) for measure in measures]
     differences = {measure: _differences(members, evaluations, measure, seed) for measure in names}
     return tuple(

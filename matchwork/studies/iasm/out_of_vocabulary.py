@@ -13,7 +13,6 @@ the paper's own counts on PubMed sum to more than its pairs.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from matchwork.data import Split
 from matchwork.errors import ConfigError
@@ -41,15 +40,6 @@ class OutOfVocabulary(Grouping):
     has_vectors: bool
     tagger: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return self._to_dict(
-            num_without_words=self.num_without_words,
-            tagger=self.tagger,
-            has_vectors=self.has_vectors,
-            containing=dict(self.containing),
-        )
-
 
 def out_of_vocabulary(
     split: Split,
@@ -66,10 +56,7 @@ def out_of_vocabulary(
         evaluations: System -> its evaluation, with these measures.
         tokenizer: A word tokenizer, whose vocabulary decides.
         tagger: Finds nouns and verbs; `PatternTagger` by default.
-        seed: Of intervals and tests.
-
-    Raises:
-        ConfigError: The tokenizer has no vocabulary of words.
+        seed: Seed of intervals and tests.
     """
     vocabulary = getattr(tokenizer, "vocabulary", None)
     if not isinstance(vocabulary, Vocabulary):

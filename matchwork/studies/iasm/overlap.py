@@ -8,7 +8,6 @@ words counts: one easy answer makes an easy query.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 from matchwork.data import Split
 from matchwork.packages import without_package
@@ -27,10 +26,6 @@ class Overlap(Grouping):
     stemmed: bool
     stop_words: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return self._to_dict(stemmed=self.stemmed, stop_words=self.stop_words)
-
 
 def overlap(
     split: Split, evaluations: Evaluations, *, stem: bool = False, seed: int = 0
@@ -40,8 +35,8 @@ def overlap(
     Args:
         split: The split.
         evaluations: System -> its evaluation, with P@1.
-        stem: Compare words by their stems (Snowball, English).
-        seed: Of intervals and tests.
+        stem: Whether to compare words by their stems (Snowball, English).
+        seed: Seed of intervals and tests.
     """
     words = _splitter(stem)
     relevant = relevant_texts(split, evaluations)

@@ -102,9 +102,6 @@ def smoothing(
         splits: Splits to measure.
         seeds: Seeds of the untrained copies.
         progress: Called while pairs are read.
-
-    Raises:
-        ConfigError: The matcher has fewer than two matching matrices.
     """
     first, last = _first_and_last(matcher)
     copies = [untrained(matcher, seed) for seed in seeds]

@@ -1,8 +1,8 @@
 """The study as one call: rank with every system, then analyse."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from matchwork.data import Split
 from matchwork.errors import ConfigError
@@ -30,11 +30,7 @@ class Parts:
     overlap: bool = False
 
     def check(self, model: Matcher | None) -> None:
-        """Refuse what BM25 (None) has no answer to.
-
-        Raises:
-            ConfigError: The model has no vocabulary, or no matching matrices.
-        """
+        """Refuse what BM25 (None) has no answer to."""
         if model is None and self.oov:
             raise ConfigError(
                 "--oov asks the vocabulary of MODEL which words it knows, and bm25 has none; "
@@ -58,11 +54,7 @@ def has_matrices(model: Matcher | None) -> bool:
 
 
 def named(models: Sequence[Matcher | None]) -> dict[str, Matcher | None]:
-    """Return systems by name; equal names get a letter each.
-
-    Args:
-        models: One or two matchers, None for BM25.
-    """
+    """Return one or two systems (None for BM25) by name; equal names get a letter each."""
     names = [BASELINE if model is None else model.name for model in models]
     if len(set(names)) < len(names):
         names = [f"{name} {letter}" for name, letter in zip(names, "AB", strict=True)]
@@ -97,26 +89,25 @@ def analyse(
     parts.check(model)
     parts, split = parts.resolve(model), measured.split
     tagger = PatternTagger() if parts.oov else None  # early: the package may be missing
-    analysis = Analysis(dataset, split.name, tuple(systems))
+    made: dict[str, Any] = {}
     if parts.smoothing:
-        splits = [*([] if training is None else [training]), split]
-        analysis = replace(analysis, smoothing=_smoothing(systems, splits, seed, progress))
-    if not (parts.oov or parts.overlap):
-        return analysis
-    evaluations = {
-        name: measured.evaluate(
-            measured.bm25_run(progress) if one is None else measured.run(one, progress)
-        )
-        for name, one in systems.items()
-    }
-    analysis = replace(analysis, protocol=measured.protocol)
-    if model is not None and tagger is not None:
-        unknown = out_of_vocabulary(split, evaluations, model.tokenizer, tagger=tagger, seed=seed)
-        analysis = replace(analysis, out_of_vocabulary=unknown)
-    if parts.overlap:
-        shared = overlap(split, evaluations, stem=stem, seed=seed)
-        analysis = replace(analysis, overlap=shared)
-    return analysis
+        splits = [split] if training is None else [training, split]
+        made["smoothing"] = _smoothing(systems, splits, seed, progress)
+    if parts.oov or parts.overlap:
+        made["protocol"] = measured.protocol
+        evaluations = {
+            name: measured.evaluate(
+                measured.bm25_run(progress) if one is None else measured.run(one, progress)
+            )
+            for name, one in systems.items()
+        }
+        if model is not None and tagger is not None:
+            made["out_of_vocabulary"] = out_of_vocabulary(
+                split, evaluations, model.tokenizer, tagger=tagger, seed=seed
+            )
+        if parts.overlap:
+            made["overlap"] = overlap(split, evaluations, stem=stem, seed=seed)
+    return Analysis(dataset, split.name, tuple(systems), **made)
 
 
 def _smoothing(

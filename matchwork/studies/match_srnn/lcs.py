@@ -113,7 +113,14 @@ def run_lcs_demo(
     for number, seed in enumerate(seeds, start=1):
         observer.stage(f"training Match-SRNN, seed {seed} ({number} of {len(seeds)})")
         matcher = untrained_matcher(dataset, seed)
-        _train(matcher, dataset, seed, observer)
+        train(
+            matcher,
+            dataset,
+            seed=seed,
+            show_progress=observer.bar,
+            observer=SeedObserver(observer, seed),
+            **TRAINING,
+        )
         observer.stage(f"measuring seed {seed} on {len(dataset['test'].queries):,} test pairs")
         figures[seed] = lcs_figures(matcher, dataset["test"])
         matchers.append(matcher)
@@ -131,14 +138,3 @@ def untrained_matcher(dataset: Dataset, seed: int) -> Matcher:
     torch.manual_seed(seed)
     encoder = WordEmbedding.from_vocabulary(tokenizer.vocabulary, dim=1)
     return Matcher(tokenizer, MatchSRNN(MODEL, encoder), name="match-srnn")
-
-
-def _train(matcher: Matcher, dataset: Dataset, seed: int, observer: Observer) -> None:
-    train(
-        matcher,
-        dataset,
-        seed=seed,
-        show_progress=observer.bar,
-        observer=SeedObserver(observer, seed),
-        **TRAINING,
-    )

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from matchwork.explain.views.tables import FORWARD
-from matchwork.report.drawing import word_axis
+from matchwork.report.altair import Chart, alt
+from matchwork.report.drawing import chart_of, word_axis
 from matchwork.report.page import Figure, Heading, Paragraph, Section, Table, write_report
 from matchwork.studies.match_srnn.figures import LCSFigures, LCSGrid
 
 if TYPE_CHECKING:
-    from matchwork.report.drawing import Chart
     from matchwork.studies.match_srnn.lcs import LCSDemo
 
 CELL = 74  # pixels: three gates stand in one
@@ -98,10 +98,8 @@ def _picture(
     values: npt.NDArray[np.generic],
     texts: Sequence[Sequence[str]],
     with_path: bool = False,
-) -> "Chart":
+) -> Chart:
     """Draw letters against letters with text in the cells, darker for larger values."""
-    import altair as alt
-
     cells = [
         {"q": q, "d": d, "text": text.split(" "), "value": float(values[q, d])}
         for q, row in enumerate(texts)
@@ -109,7 +107,7 @@ def _picture(
     ]
     across = alt.X("d:O", title=None, axis=word_axis(grid.document, labelAngle=0))
     down = alt.Y("q:O", title=None, axis=word_axis(grid.query, labelAngle=0))
-    base = alt.Chart(alt.InlineData(values=cells)).encode(x=across, y=down)
+    base = chart_of(cells).encode(x=across, y=down)
     shade = alt.Color("value:Q", legend=None, scale=alt.Scale(scheme="blues", domain=[0, 8]))
     first_line = -15 if with_path else 0  # three gates stand one below the other
     layers = [
@@ -120,7 +118,7 @@ def _picture(
     ]
     if with_path:
         points = [{"q": c.row, "d": c.column, "step": i} for i, c in enumerate(grid.path)]
-        steps = alt.Chart(alt.InlineData(values=points)).encode(x=across, y=down, order="step:Q")
+        steps = chart_of(points).encode(x=across, y=down, order="step:Q")
         layers.insert(1, steps.mark_line(color=FORWARD, strokeWidth=14, opacity=0.35))
     size = alt.Step(CELL if with_path else CELL // 2)
     chart: Chart = alt.layer(*layers).properties(width=size, height=size)

@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def test_a_year(folder):
-    year = microblog(folder, ["2012"], {})["2012"]
+    year = microblog(folder, ["2012"])["2012"]
     assert list(year.queries) == [str(topic) for topic in range(20, 40)]
     assert year.runs["QL"]["20"] == {"200": 9.0, "201": 8.0, "777777": 7.0}
     assert year.qrels["20"] == {"200": 1, "201": 0, "999": 2}
@@ -38,7 +38,7 @@ def test_a_year(folder):
 @pytest.mark.parametrize("year", YEARS)
 def test_the_other_years(folder, year):
     names = [year, f"train-{year}", f"dev-{year}"]
-    test, train, dev = microblog(folder, names, {}).values()
+    test, train, dev = microblog(folder, names).values()
     assert [split.name for split in (test, train, dev)] == names
     assert len(dev.queries) == 9 and len(train.queries) == 51  # 15 % and 85 % of 60
     parts = [set(split.queries) for split in (test, train, dev)]
@@ -51,13 +51,13 @@ def test_the_other_years(folder, year):
 
 
 def test_the_same_topics_whatever_is_read_with_them(folder):
-    alone = microblog(folder, ["dev-2013"], {})["dev-2013"]
-    among = microblog(folder, ["2011", "train-2014", "dev-2013"], {})["dev-2013"]
+    alone = microblog(folder, ["dev-2013"])["dev-2013"]
+    among = microblog(folder, ["2011", "train-2014", "dev-2013"])["dev-2013"]
     assert alone == among
 
 
 def test_a_held_out_share_depends_on_the_words_alone(folder):
-    year = microblog(folder, ["2011"], {})["2011"]
+    year = microblog(folder, ["2011"])["2011"]
     held_out = hold_out(year, 0.25)
     assert len(held_out) == 5
     turned = part_of(year, "turned", reversed(year.queries))

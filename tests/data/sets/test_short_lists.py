@@ -87,12 +87,12 @@ def test_insuranceqa_in_lists_of_five(tmp_path):
             **{f"queries__{name}__tsv": f"query_id\tquery\n{queries}"},
             **{f"qrels__{name}__txt": "".join(f"{name}-{i} 0 d{i} 1\n" for i in asked)},
         )
-    splits = insuranceqa(tmp_path, ["train", "dev", "test"], OPTIONS)
+    splits = insuranceqa(tmp_path, ["train", "dev", "test"], **OPTIONS)
     for split in splits.values():
         assert split.candidates is not None and len(split.candidates) == 10
         labels = [pair.label for pair in split.pairs()]
         assert (len(labels), sum(labels)) == (50, 10)
-    assert insuranceqa(tmp_path, ["dev"], OPTIONS)["dev"].candidates == splits["dev"].candidates
+    assert insuranceqa(tmp_path, ["dev"], **OPTIONS)["dev"].candidates == splits["dev"].candidates
 
 
 @pytest.mark.shared_data

@@ -17,8 +17,8 @@ from matchwork.models import MODELS, StageConfig
 from matchwork.text import TokenTable
 from matchwork.train import TrainingSet, TrainObserver, TrainResult, train
 from matchwork.train.config import stage_configs
-from matchwork.train.stages.files import StageResult
-from matchwork.train.stages.run import stage_cache
+from matchwork.train.run import StageResult
+from matchwork.train.stages import stage_cache
 
 QUERY_STEPS, DOCUMENT_STEPS, WHOLE_STEPS = 4, 12, 6  # two epochs each
 STEPS = ["queries"] * QUERY_STEPS + ["documents"] * DOCUMENT_STEPS + ["whole"] * WHOLE_STEPS

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import metadata
@@ -59,24 +59,17 @@ def installed_packages() -> list[str]:
     return [*standard_library(), *(name for name in SCIENTIFIC if find_spec(name) is not None)]
 
 
-def build(
-    cache: Path | None = None,
-    packages: Sequence[str] | None = None,
-    on_step: Callable[[str], None] | None = None,
-) -> Dataset:
+def build(cache: Path | None = None, packages: Sequence[str] | None = None) -> Dataset:
     """Read the data set from its cache, or generate it (about half a minute) and cache it."""
-    say = on_step or (lambda message: None)
     names = list(dict.fromkeys(installed_packages() if packages is None else packages))
     versions = _versions(names)
     key = _digest([str(FORMAT), *names, *versions.values()])
     path = (cache or user_cache()) / f"pydocs-{key}.jsonl.gz"
     pairs = _read_cache(path)
     if pairs is None:
-        say(f"importing {len(names)} packages to read their docstrings")
         pairs = _distinct(_collect(names))
         if not pairs:
             raise DataError(f"pydocs: no usable docstring in {', '.join(names)}; add packages")
-        say(f"keeping {len(pairs)} pairs")
         # A cache that cannot be written costs time on the next call, not the data set.
         with suppress(OutputError):
             _write_cache(path, pairs)

@@ -19,7 +19,6 @@ from matchwork.models import Stage, StageBatch
 from matchwork.quiet import quiet_lightning
 from matchwork.train.optimizers import OPTIMIZERS
 from matchwork.train.run import TrainingRun
-from matchwork.train.stages.files import state_of
 from matchwork.train.state import (
     TrainState,
     load_best,
@@ -28,6 +27,7 @@ from matchwork.train.state import (
     save_best,
     save_checkpoint,
     save_history,
+    state_of,
 )
 
 _HALF = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}

@@ -1,1 +1,0 @@
-"""Training the stages of a model, one after the other, before the whole."""
