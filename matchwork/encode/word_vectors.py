@@ -41,7 +41,8 @@ class WordVectors:
     @cached_property
     def index(self) -> dict[str, int]:
         """Rows by word; the first of equal words counts."""
-        return {word: row for row, word in reversed([*enumerate(self.words)])}
+        last = len(self.words) - 1
+        return {word: last - i for i, word in enumerate(reversed(self.words))}
 
     @property
     def dim(self) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +79,7 @@ class TokenTable:
     Args:
         flat: Token ids of all texts, shape (tokens,).
         starts: Where each row starts, and where the last one ends, shape (rows + 1,).
-        num_cut: Tokens that a length limit cut off from each row, shape (rows,); by default none.
+        num_cut: Tokens that a length limit cut off from each row, shape (rows,); default: none.
     """
 
     def __init__(self, flat: Ids, starts: Ids, num_cut: Ids | None = None) -> None:
@@ -128,11 +127,12 @@ class TokenTable:
 
     def gather(self, rows: Ids, lengths: Ids | None = None) -> Sequences:
         """Return a padded batch of the chosen rows, with `lengths` tokens of each (or all)."""
-        return self._on_host.gather(rows, lengths)
-
-    @cached_property
-    def _on_host(self) -> "DeviceTokens":
-        return DeviceTokens(self, "cpu")
+        lengths = self.lengths[rows] if lengths is None else lengths
+        columns = np.arange(max(1, int(lengths.max(initial=0))))
+        mask = columns < lengths[:, None]
+        positions = np.where(mask, self.starts[rows][:, None] + columns, 0)
+        ids = np.where(mask, self.flat[positions], 0) if len(self.flat) else positions
+        return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
 
     def to(self, device: torch.device | str) -> "TokenTable | DeviceTokens":
         """Return a table whose batches are gathered on the given device."""
