@@ -82,9 +82,6 @@ class WordTokenizerConfig:
     stem: str | None = None
     bigrams: bool = False
 
-    def __post_init__(self) -> None:
-        require_choice(self, "punctuation")
-
 
 @TOKENIZERS.register("word")
 class WordTokenizer:
@@ -275,6 +272,7 @@ def _frequent(counts: Counter[Any], least: int) -> list[Any]:
 
 
 def _splitter(config: WordTokenizerConfig, ids: dict[str, int]) -> tokenizers.Tokenizer:
+    require_choice(config, "punctuation")
     steps: list[Any] = [normalizers.NFD()] if config.strip_accents else [normalizers.NFC()]
     if config.lowercase:
         steps.append(normalizers.Lowercase())
