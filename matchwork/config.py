@@ -1,6 +1,6 @@
 """Settings as dataclasses: one definition for constructor, recipe, JSON and docs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from math import isfinite
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -45,37 +45,3 @@ def to_table(settings: object) -> dict[str, Any]:
         key: list(value) if isinstance(value, tuple) else value
         for key, value in asdict(settings).items()  # type: ignore[call-overload]
     }
-
-
-def require_choice(settings: object, *names: str) -> None:
-    """Raise a ConfigError if one of these settings is not a value of its Literal type."""
-    for name in names:
-        known = get_args(get_type_hints(type(settings))[name])
-        if getattr(settings, name) not in known:
-            choices = ", ".join(f'"{choice}"' for choice in known)
-            raise ConfigError(f"{name} must be one of {choices}, got {getattr(settings, name)!r}")
-
-
-def require_at_least(settings: object, least: int, *names: str) -> None:
-    """Raise a ConfigError if one of these settings is below `least`; None is allowed."""
-    rule = f"must be at least {least}" if least else "must not be negative"
-    _require(settings, names, lambda value: value >= least, rule)
-
-
-def require_positive(settings: object, *names: str) -> None:
-    """Raise a ConfigError if one of these settings is not above 0; None is allowed."""
-    _require(settings, names, lambda value: value > 0, "must be positive")
-
-
-def require_dropout(settings: object, *names: str) -> None:
-    """Raise a ConfigError if one of these settings is not in [0, 1)."""
-    _require(settings, names, lambda value: 0 <= value < 1, "must be at least 0 and below 1")
-
-
-def _require(
-    settings: object, names: tuple[str, ...], holds: Callable[[float], bool], rule: str
-) -> None:
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not holds(value):
-            raise ConfigError(f"{name} {rule}, got {value}")

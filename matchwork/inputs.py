@@ -1,13 +1,13 @@
-"""Texts that callers give: checked, and a record of how much of them was cut off."""
+"""Checks of the texts and settings that callers give, and a record of how much was cut off."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
-from matchwork.errors import DataError
+from matchwork.errors import ConfigError, DataError
 from matchwork.types import Document
 
 
@@ -77,3 +77,37 @@ def report_truncation(texts: int, tokens: int) -> None:
     record = _record.get()
     if record is not None and texts:
         record.total = Truncation(record.total.texts + texts, record.total.tokens + tokens)
+
+
+def require_choice(settings: object, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is not a value of its Literal type."""
+    for name in names:
+        known = get_args(get_type_hints(type(settings))[name])
+        if getattr(settings, name) not in known:
+            choices = ", ".join(f'"{choice}"' for choice in known)
+            raise ConfigError(f"{name} must be one of {choices}, got {getattr(settings, name)!r}")
+
+
+def require_at_least(settings: object, least: int, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is below `least`; None is allowed."""
+    rule = f"must be at least {least}" if least else "must not be negative"
+    _require(settings, names, lambda value: value >= least, rule)
+
+
+def require_positive(settings: object, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is not above 0; None is allowed."""
+    _require(settings, names, lambda value: value > 0, "must be positive")
+
+
+def require_dropout(settings: object, *names: str) -> None:
+    """Raise a ConfigError if one of these settings is not in [0, 1)."""
+    _require(settings, names, lambda value: 0 <= value < 1, "must be at least 0 and below 1")
+
+
+def _require(
+    settings: object, names: tuple[str, ...], holds: Callable[[float], bool], rule: str
+) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not holds(value):
+            raise ConfigError(f"{name} {rule}, got {value}")

@@ -18,12 +18,11 @@ from rich.progress import (
 from rich.text import Text
 
 from matchwork.cli import show
-from matchwork.experiment.observer import Observer
-from matchwork.experiment.outcome import SeedOutcome
+from matchwork.experiment.outcome import Observer, SeedOutcome
 from matchwork.types import Advance
 from matchwork.types import Progress as Bar
 
-_SHOWN_APART = ("epoch", "best", "seconds")
+_NOT_MEASURES = ("epoch", "best", "seconds")
 
 
 @contextmanager
@@ -80,25 +79,25 @@ class _Pairs(MofNCompleteColumn):
 class Watcher(Observer):
     """Shows progress on stderr; use it as a context.
 
-    One experiment has a line for each part of the work and for each epoch. Several have a line for
-    each seed, above a bar for all seeds.
+    A single experiment has a line for each part of the work and for each epoch. A queue of several
+    has a line for each seed, above a bar for all seeds.
 
     Args:
         quiet: Whether to show nothing.
-        unit: What several experiments are called ("combinations").
+        unit: Noun for several experiments ("combinations").
     """
 
     def __init__(self, quiet: bool = False, unit: str = "recipes") -> None:
         self.quiet, self.unit = quiet, unit
         self.bar = not quiet and show.err().is_terminal
-        self._several, self._done, self._total = False, 0, 0
+        self._is_queue, self._done, self._total = False, 0, 0
         self._stack = ExitStack()
         self._update: Bar | None = None
 
     def begin(self, num_experiments: int, num_seeds: int, num_done: int) -> None:
         """Choose between the two forms; say how much there is to do."""
-        self._several, self._total = num_experiments > 1, num_seeds
-        if not self._several:
+        self._is_queue, self._total = num_experiments > 1, num_seeds
+        if not self._is_queue:
             return
         self.bar = False
         self._say(f"{num_seeds} seeds to train")
@@ -108,7 +107,7 @@ class Watcher(Observer):
 
     def stage(self, text: str) -> None:
         """Name the new part of the work."""
-        if not self._several:
+        if not self._is_queue:
             self._stop()
             self._say(f"› {text}", style="bold")
 
@@ -121,10 +120,10 @@ class Watcher(Observer):
         self._print_epoch(f"seed {seed}  {name}", record)
 
     def _print_epoch(self, title: str, record: Mapping[str, float]) -> None:
-        if self.quiet or self._several:
+        if self.quiet or self._is_queue:
             return
         numbers = "  ".join(
-            f"{name} {value:.4f}" for name, value in record.items() if name not in _SHOWN_APART
+            f"{name} {value:.4f}" for name, value in record.items() if name not in _NOT_MEASURES
         )
         best = "  ← best so far" if record.get("best") else ""
         # Through sys.stderr, which Lightning's bar redirects to the lines above itself.
@@ -134,20 +133,20 @@ class Watcher(Observer):
         )
 
     def batch(self, done: int, total: int) -> None:
-        """Move the bar of a stage, which stays until the next part of the work."""
-        if not self._several:
+        """Move the bar of a stage, which remains until the next part of the work."""
+        if not self._is_queue:
             self._move("batches", done, total)
 
     def progress(self, done: int, total: int) -> None:
-        """Move the bar of scoring, which goes when it is full."""
-        if not self._several:
+        """Move the bar of scoring, and remove it when it is full."""
+        if not self._is_queue:
             self._move("pairs", done, total)
             if done >= total:
                 self._stop()
 
     def seed(self, label: str, outcome: SeedOutcome) -> None:
         """Print the outcome of a seed on one line."""
-        if self._several:
+        if self._is_queue:
             self._done += 1
             self._move("seeds", self._done, self._total)
             dev = "" if outcome.dev is None else f"  dev {outcome.dev:.4f}"
@@ -157,8 +156,8 @@ class Watcher(Observer):
             )
 
     def failed(self, label: str, message: str) -> None:
-        """Print an error at once where other experiments go on."""
-        if self._several:
+        """Print an error at once if other experiments go on."""
+        if self._is_queue:
             self._say(f"failed: {label}: {message}", style="")
 
     def _say(self, text: str, style: str = "") -> None:

@@ -27,29 +27,29 @@ RESULTS_EXAMPLES = examples(
 def results(
     results: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path("results"),
     write: Annotated[
-        bool, typer.Option("--write", help="Write the table as README.md into that folder.")
+        bool, typer.Option("--write", help="Write a page README.md with charts into that folder.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """The table of all results, or the page made from it."""
+    """Print a table of all results, or write a page with charts."""
     with show.working("reading results"):
         from matchwork.experiment import load_results, results_table, write_results_page
         from matchwork.experiment.results import without_queries
 
-        found = load_results(results)
-    if not found:
+        loaded = load_results(results)
+    if not loaded:
         raise DataError(
-            "no results here; matchwork train RECIPE.toml makes some, --results names another "
-            "folder",
+            "no results here; train some with matchwork train RECIPE.toml, or name another folder "
+            "with --results",
             path=results,
         )
     page = write_results_page(results) if write else None
     if json:
-        show.as_json([without_queries(one) for one in found])
+        show.as_json([without_queries(one) for one in loaded])
         return
     from rich.markdown import Markdown
 
-    show.out().print(Markdown(results_table(found)))
+    show.out().print(Markdown(results_table(loaded)))
     if page is not None:
         show.line(f"written  {page}")
 

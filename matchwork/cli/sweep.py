@@ -1,4 +1,4 @@
-"""`matchwork sweep`: one recipe, many settings; a table and charts of what they do."""
+"""`matchwork sweep`: train a recipe with many settings; a table and charts of the results."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,13 +21,13 @@ EXAMPLES = examples(
 def sweep(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="SWEEP.toml", help="What to vary.", show_default=False),
+        typer.Argument(metavar="SWEEP.toml", help="Sweep to run.", show_default=False),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SECTION.KEY=VALUE",
-            help="Only combinations with this value; may be repeated.",
+            help="Run only combinations with this value; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -44,21 +44,22 @@ def sweep(
     jobs: Annotated[
         int,
         typer.Option(
-            min=1, help="Seeds trained at once, of any combination, each in a process of its own."
+            min=1,
+            help="Number of seeds to train in parallel, each in its own process.",
         ),
     ] = 1,
     results: Annotated[
         Path | None,
         typer.Option(
-            help="Folder that keeps the result and its charts, under sweeps.",
-            show_default="results; that of --out when --set changed the sweep",
+            help="Folder that receives the result and its charts, under sweeps.",
+            show_default="results; that of --out if --set changes the sweep",
         ),
     ] = None,
     draw: Annotated[
         Path | None,
         typer.Option(
             metavar="RESULT.json",
-            help="Draw this result again; nothing is trained.",
+            help="Draw this result again without training.",
             show_default=False,
         ),
     ] = None,
@@ -66,7 +67,7 @@ def sweep(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Train a recipe with every combination of some settings, and draw how they matter."""
+    """Train a recipe with every combination of some settings, and chart the results."""
     if (file is None) == (draw is None):
         raise ConfigError("name a sweep to run, or a result to --draw")
     if draw is not None:
@@ -82,7 +83,7 @@ def sweep(
         plan = load_sweep(file, settings or [], data_root)
         wanted = plan.only(only or [])
     with Watcher(quiet or json, "combinations") as watcher:
-        place, result = run_sweep(
+        path, result = run_sweep(
             plan,
             out or Path("runs", SWEEPS, plan.name),
             wanted=wanted,
@@ -96,7 +97,7 @@ def sweep(
         show.as_json(result)
     else:
         _print(result)
-        _print_places([place, place.with_suffix(".svg"), place.with_suffix(".html")])
+        _print_paths([path, path.with_suffix(".svg"), path.with_suffix(".html")])
     if any(one["error"] for one in result["missing"]):
         raise TrainingError(
             f"{sum(bool(one['error']) for one in result['missing'])} of {len(wanted)} combinations "
@@ -115,7 +116,7 @@ def _draw(path: Path, json: bool) -> None:
         show.as_json(result)
         return
     _print(result)
-    _print_places(drawn)
+    _print_paths(drawn)
 
 
 def _print(result: Mapping[str, Any]) -> None:
@@ -127,7 +128,7 @@ def _print(result: Mapping[str, Any]) -> None:
         show.line(f"missing  {line}")
 
 
-def _print_places(paths: list[Path]) -> None:
+def _print_paths(paths: list[Path]) -> None:
     for path in paths:
         if path.exists():
             show.line(f"written  {path}")

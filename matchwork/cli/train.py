@@ -27,14 +27,14 @@ EXAMPLES = examples(
 def train(
     recipes: Annotated[
         list[Path],
-        typer.Argument(metavar="RECIPE.toml", help="What to run; several share the --jobs."),
+        typer.Argument(metavar="RECIPE.toml", help="Recipes to train, as one queue of seeds."),
     ],
     settings: Changes = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for matchers, run files and checkpoints; several recipes each have a "
-            "folder DATASET/RECIPE in it.",
+            help="Folder for matchers, run files and checkpoints; with several recipes, each has "
+            "its own folder DATASET/RECIPE in it.",
             show_default="runs/DATASET/RECIPE",
         ),
     ] = None,
@@ -43,25 +43,28 @@ def train(
     ] = False,
     devices: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of GPUs or processes.", show_default="of the recipe"),
+        typer.Option(min=1, help="Number of GPUs or processes.", show_default="that of the recipe"),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Seeds trained at once, each in a process of its own.")
+        int,
+        typer.Option(min=1, help="Number of seeds to train in parallel, each in its own process."),
     ] = 1,
     seeds: Annotated[
         str | None,
-        typer.Option(metavar="1,2,3", help="Repeat with these.", show_default="of the recipe"),
+        typer.Option(
+            metavar="1,2,3", help="Seeds to train with.", show_default="those of the recipe"
+        ),
     ] = None,
     results: Annotated[
         Path | None,
         typer.Option(
-            help="Folder that keeps the result JSON as well.",
+            help="Folder that also receives the result as JSON.",
             show_default="results; none when --set, --devices or --seeds changed the recipe",
         ),
     ] = None,
     resolved: Annotated[
         bool,
-        typer.Option("--show", help="Print every setting of the recipe; nothing is trained."),
+        typer.Option("--show", help="Print every setting of the recipe without training."),
     ] = False,
     data_root: DataRoot = None,
     quiet: Quiet = False,
@@ -77,10 +80,10 @@ def train(
     if resolved:
         _print_settings(plans, json)
         return
-    kept = results or (None if overrides else Path("results"))
+    copies = results or (None if overrides else Path("results"))
     options: dict[str, Any] = {
         "data_root": data_root,
-        "results": kept,
+        "results": copies,
         "resume": resume,
         "jobs": jobs,
     }
@@ -88,14 +91,14 @@ def train(
         _train_several(plans, out or Path("runs"), options, quiet, json)
         return
     (plan,) = plans
-    place = out or Path("runs", plan.dataset_folder, plan.name)
+    folder = out or Path("runs", plan.dataset_folder, plan.name)
     with Watcher(quiet or json) as watcher:
-        result = run_recipe(plan, place, observer=watcher, **options)
+        result = run_recipe(plan, folder, observer=watcher, **options)
     if json:
         show.as_json(result)
     else:
         _print_result(result)
-        _print_places(plan, place, kept)
+        _print_paths(plan, folder, copies)
 
 
 def _print_settings(plans: Sequence["Recipe"], json: bool) -> None:
@@ -112,32 +115,32 @@ def _print_settings(plans: Sequence["Recipe"], json: bool) -> None:
 def _train_several(
     plans: Sequence["Recipe"], out: Path, options: Mapping[str, Any], quiet: bool, json: bool
 ) -> None:
-    """All of them as one queue of seeds; those that have no result are named at the end."""
+    """Train recipes as one queue of seeds; name those that failed at the end."""
     from matchwork.cli.progress import Watcher
     from matchwork.experiment import run_recipes
 
     with Watcher(quiet or json) as watcher:
-        found, errors = run_recipes(plans, out, observer=watcher, **options)
+        made, errors = run_recipes(plans, out, observer=watcher, **options)
     if json:
-        show.as_json({"results": found, "failed": errors})
+        show.as_json({"results": made, "failed": errors})
     else:
-        for result in found:
+        for result in made:
             _print_result(result)
         for label, message in errors.items():
             show.line(f"failed   {label}: {message}")
         show.line(f"results  {out}/DATASET/RECIPE/result.json")
         if options["results"] is not None:
-            place = f"{options['results']}/DATASET/RECIPE.json"
-            show.line(f"         {place}; matchwork results shows them together")
+            path = f"{options['results']}/DATASET/RECIPE.json"
+            show.line(f"         {path}; matchwork results shows all of them")
     if errors:
         raise TrainingError(
             f"{len(errors)} of {len(plans)} recipes failed; the same command with --resume tries "
-            "them again. Where you change a recipe, first delete its folder"
+            "them again. If you change a recipe, delete its folder first"
         )
 
 
 def _overrides(settings: list[str] | None, devices: int | None, seeds: str | None) -> list[str]:
-    """Every way to change a recipe, as `section.key=value`."""
+    """Return the options that change a recipe as `section.key=value`."""
     overrides = list(settings or [])
     if devices is not None:
         overrides.append(f"train.devices={devices}")
@@ -150,7 +153,7 @@ def _overrides(settings: list[str] | None, devices: int | None, seeds: str | Non
 
 
 def _print_result(result: Mapping[str, Any]) -> None:
-    """One table a condition: every measure of every system."""
+    """Print a table for each condition, with every measure of every system."""
     from matchwork.experiment.results import by_condition
 
     for name, condition in by_condition(result).items():
@@ -195,15 +198,15 @@ def _mean(value: Mapping[str, Any]) -> str:
     return f"{value['mean']:.4f}" + (f" ± {value['std']:.4f}" if value["std"] else "")
 
 
-def _print_places(plan: "Recipe", place: Path, kept: Path | None) -> None:
-    seed = place / f"seed-{plan.run.seeds[0]}"
+def _print_paths(plan: "Recipe", folder: Path, copies: Path | None) -> None:
+    seed = folder / f"seed-{plan.run.seeds[0]}"
     show.line(f"matcher  {seed / 'matcher'}")
     show.line(f"run      {seed / 'test.run'}")
     for name in plan.also:
         show.line(f"         {seed / f'test.{name}.run'}")
-    show.line(f"result   {place / 'result.json'}")
-    if kept is not None:
-        show.line(f"         {kept / plan.dataset_folder / plan.name}.json")
+    show.line(f"result   {folder / 'result.json'}")
+    if copies is not None:
+        show.line(f"         {copies / plan.dataset_folder / plan.name}.json")
     show.line()
     show.line("Next:")
     show.line(f"  matchwork rank {seed / 'matcher'} --query TEXT --documents FILE")

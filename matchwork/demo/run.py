@@ -12,7 +12,7 @@ from matchwork.demo.report import write_demo_report
 from matchwork.evaluate import Comparison, Evaluation, compare_all, evaluate
 from matchwork.evaluate.fusion import choose_weight
 from matchwork.experiment import Observer
-from matchwork.experiment.train_seed import SeedObserver
+from matchwork.experiment.seed_observer import SeedObserver
 from matchwork.explain import Explanation, explain, save
 from matchwork.matcher import Matcher
 from matchwork.rank import BM25, Calibration, Pipeline, rank_all

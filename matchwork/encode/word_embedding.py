@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import require_at_least
 from matchwork.encode.base import ENCODERS, Encoded, Encoder
 from matchwork.encode.word_vectors import WordVectors
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_at_least
 from matchwork.text import PAD, UNKNOWN, Sequences, Vocabulary, word_hash
 
 CONSTANT_UNKNOWN = 1e-5  # what IASM's released code fills the vectors of unknown words with

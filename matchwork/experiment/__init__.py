@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from matchwork.packages import lazy_names
 
 if TYPE_CHECKING:
-    from matchwork.experiment.observer import Observer as Observer
+    from matchwork.experiment.outcome import Observer as Observer
     from matchwork.experiment.recipe import Recipe as Recipe
     from matchwork.experiment.recipe import load_recipe as load_recipe
     from matchwork.experiment.results import load_results as load_results
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matchwork.experiment.sweep.charts import draw_sweep as draw_sweep
 
 _HOMES = {
-    "Observer": "matchwork.experiment.observer",
+    "Observer": "matchwork.experiment.outcome",
     "Recipe": "matchwork.experiment.recipe",
     "Sweep": "matchwork.experiment.sweep",
     "draw_sweep": "matchwork.experiment.sweep.charts",

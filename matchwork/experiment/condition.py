@@ -17,16 +17,7 @@ from matchwork.rank.rm3 import RM3, rm3_run
 
 @dataclass(frozen=True)
 class Condition:
-    """Dev and test of a condition, and the baselines on them.
-
-    Args:
-        name: Name of the condition.
-        section: Its settings.
-        dataset: The data set with its options.
-        dev: The split to choose on.
-        test: The split to report.
-        baselines: BM25, then those that the recipe asks for, then runs of the data set.
-    """
+    """Dev and test of a condition, and the baselines on them."""
 
     name: str
     section: ConditionSection
@@ -56,15 +47,7 @@ def make_condition(
     dev_measure: str,
     num_classes: int = 2,
 ) -> Condition:
-    """Choose dev and test as the settings say, and rank the baselines on both.
-
-    Args:
-        name: Name of the condition.
-        section: Its settings.
-        dataset: The data set with its options.
-        dev_measure: The measure that chooses the epoch.
-        num_classes: Number of classes that the model tells apart.
-    """
+    """Choose dev and test as the settings say, and measure the baselines on both."""
     data = section.data
 
     def measured(split: Split, measures: Sequence[str], depth: int) -> MeasuredSplit:
@@ -72,11 +55,11 @@ def make_condition(
         return MeasuredSplit(split, protocol, measures, dataset.task, depth or None, num_classes)
 
     dev_depth = data.depth if data.dev_depth is None else data.dev_depth
-    dev = _share(dataset, data.dev, "dev_fraction", data.dev_fraction)
-    test = _share(dataset, data.test, "test_fraction", data.test_fraction)
-    on_dev = measured(dev, (dev_measure,), dev_depth)
-    on_test = measured(test, data.measures or dataset.measures, data.depth)
-    return Condition(name, section, dataset, on_dev, on_test, _baselines(data, on_dev, on_test))
+    dev_split = _share(dataset, data.dev, "dev_fraction", data.dev_fraction)
+    test_split = _share(dataset, data.test, "test_fraction", data.test_fraction)
+    dev = measured(dev_split, (dev_measure,), dev_depth)
+    test = measured(test_split, data.measures or dataset.measures, data.depth)
+    return Condition(name, section, dataset, dev, test, _baselines(data, dev, test))
 
 
 def _baselines(data: DataSection, dev: MeasuredSplit, test: MeasuredSplit) -> dict[str, Baseline]:

@@ -1,6 +1,6 @@
-"""The outcome of a seed, stored on disk so that a resumed run does not repeat it."""
+"""What a seed reports: progress while it is trained, and at its end an outcome for the disk."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,10 +27,10 @@ class ConditionOutcome:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         evaluations = {name: _evaluation_to_dict(e) for name, e in self.evaluations.items()}
-        calibration = (
-            {} if self.reliability is None else {"reliability": self.reliability.to_dict()}
-        )
-        return {"evaluations": evaluations, "weights": self.weights, **calibration}
+        table: dict[str, Any] = {"evaluations": evaluations, "weights": self.weights}
+        if self.reliability is not None:
+            table["reliability"] = self.reliability.to_dict()
+        return table
 
     @classmethod
     def from_dict(cls, table: dict[str, Any]) -> "ConditionOutcome":
@@ -104,21 +104,12 @@ def _evaluation_from_dict(table: dict[str, Any]) -> Evaluation:
         name: Sample(np.array(gain), np.array(weight), *num_means)
         for name, (gain, weight, *num_means) in table["samples"].items()
     }
-    return Evaluation(
-        samples,
-        tuple(table["queries"]),
-        table["protocol"],
-        table["num_dropped"],
-        table["num_ties"],
-    )
+    others = {name: table[name] for name in ("protocol", "num_dropped", "num_ties")}
+    return Evaluation(samples, tuple(table["queries"]), **others)
 
 
 def mean_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
-    """Average evaluations of several seeds query by query, for intervals and tests.
-
-    Args:
-        evaluations: An evaluation of the same queries for each seed.
-    """
+    """Average evaluations of several seeds query by query, for intervals and tests."""
     first = evaluations[0]
     samples = {
         name: Sample(
@@ -130,3 +121,37 @@ def mean_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
     }
     ties = round(float(np.mean([e.num_ties for e in evaluations])))
     return Evaluation(samples, first.queries, first.protocol, first.num_dropped, ties)
+
+
+class Observer:
+    """Receives the progress of one or several experiments; this one ignores it.
+
+    Attributes:
+        bar: Whether training shows a progress bar of its own.
+    """
+
+    bar = False
+
+    def begin(self, num_experiments: int, num_seeds: int, num_done: int) -> None:
+        """Receive the number of experiments, of seeds to train and of experiments that are done."""
+
+    def stage(self, text: str) -> None:
+        """Receive the name of the next part of the work."""
+
+    def epoch(self, seed: int, record: Mapping[str, float]) -> None:
+        """Receive what was logged after an epoch."""
+
+    def stage_epoch(self, seed: int, name: str, record: Mapping[str, float]) -> None:
+        """Receive what was logged after an epoch of the stage `name`."""
+
+    def batch(self, done: int, total: int) -> None:
+        """Receive the number of batches done in an epoch of a stage; `total` is 0 if unknown."""
+
+    def progress(self, done: int, total: int) -> None:
+        """Receive the number of pairs scored."""
+
+    def seed(self, label: str, outcome: SeedOutcome) -> None:
+        """Receive the outcome of a seed of the experiment `label`."""
+
+    def failed(self, label: str, message: str) -> None:
+        """Receive the error of an experiment, which will have no result."""

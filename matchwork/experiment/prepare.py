@@ -1,22 +1,21 @@
 """From a recipe to data, tokenizer and encoder, once for all of its seeds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from json import dumps
 
 import torch
 
-from matchwork.config import to_table
 from matchwork.data import CATALOGUE, Dataset, Split, load
 from matchwork.data.classes import check_classes
 from matchwork.data.partition import share_of
-from matchwork.encode import Encoder
+from matchwork.encode import Encoder, WordEmbedding, WordVectors, learn_vectors, load_transformer
 from matchwork.evaluate import REGRESSION, class_measures, task_of
 from matchwork.experiment.condition import Condition, make_condition
-from matchwork.experiment.encoders import make_encoder
 from matchwork.experiment.recipe import Recipe
 from matchwork.experiment.recipe.data import MAIN, DataSection, check_measures
+from matchwork.experiment.recipe.inputs import find_file, find_transformer
 from matchwork.matcher.folder import length_limits
 from matchwork.matcher.matcher import Matcher
 from matchwork.models import MODELS
@@ -28,17 +27,7 @@ from matchwork.train.samples import TrainingSet
 
 @dataclass(frozen=True)
 class Prepared:
-    """The data, tokenizer and encoder that all seeds of a recipe share.
-
-    Args:
-        recipe: The recipe.
-        conditions: Every condition to test under, with its baselines.
-        tokenizer: The tokenizer.
-        encoder: The untrained encoder.
-        links: Links between words, where the recipe has some.
-        samples: The training split, tokenised.
-        dev_samples: The dev split, tokenised, where its loss is computed.
-    """
+    """The data, tokenizer and encoder that all seeds of a recipe share."""
 
     recipe: Recipe
     conditions: Mapping[str, Condition]
@@ -46,7 +35,7 @@ class Prepared:
     encoder: Encoder
     links: LinkedWords | None
     samples: TrainingSet
-    dev_samples: TrainingSet | None
+    dev_samples: TrainingSet | None  # where the loss on dev is computed
 
     @property
     def main(self) -> Condition:
@@ -58,17 +47,11 @@ class Prepared:
         """The data set of `[data]`."""
         return self.main.dataset
 
-    @property
-    def train(self) -> Split:
-        """The split to train on."""
-        return self.dataset[self.recipe.data.train]
-
     def matcher(self, seed: int) -> Matcher:
         """Build an untrained matcher; equal seeds give equal weights."""
         recipe = self.recipe
         torch.manual_seed(seed)
-        entry = MODELS[recipe.model_name]
-        model = entry.model(recipe.model, deepcopy(self.encoder))
+        model = MODELS[recipe.model_name].model(recipe.model, deepcopy(self.encoder))
         if self.links is not None:
             assert isinstance(self.tokenizer, WordTokenizer)  # else there were no links
             assert isinstance(model, UsesWordLinks)  # see model_with_links
@@ -81,10 +64,6 @@ class Prepared:
             max_document_length=recipe.text.max_document_length or None,
         )
 
-    def mine_negatives(self) -> None:
-        """Search for hard negatives, which `samples` keeps; processes then need not."""
-        self.recipe.train.make_sampler(self.samples)
-
 
 def prepare(
     recipe: Recipe,
@@ -94,31 +73,31 @@ def prepare(
 ) -> Prepared:
     """Read the data, rank baselines, fit the tokenizer, load or learn vectors, tokenise.
 
-    Args:
-        recipe: The recipe.
-        data_root: Folder that holds the catalogued data sets.
-        like: An earlier recipe; what it has in common with this one is not made again.
-        report: Receives the name of each part of the work.
+    What the recipe has in common with an earlier one (`like`) is not made again. `report` receives
+    the name of each part of the work.
     """
     if recipe.links and recipe.links.source == "wordnet":
         require_wordnet()  # now, not after minutes of reading
-    conditions = _conditions(recipe, data_root, like, report)
     if like is not None and not shares_data(like, recipe):
         like = None
+    conditions = _conditions(recipe, data_root, like, report)
     report("tokenising")
-    if like is not None and _text_settings(like.recipe) == _text_settings(recipe):
+    if like is not None and _same_vectors(like.recipe, recipe):
         tokenizer, encoder, links = like.tokenizer, like.encoder, like.links
         known = like if _limits(like.recipe) == _limits(recipe) else None
     else:
         datasets = {name: condition.dataset for name, condition in conditions.items()}
-        tokenizer, encoder = make_encoder(recipe, datasets, data_root)
+        tokenizer, encoder = _make_encoder(recipe, datasets, data_root)
         links, known = recipe.links.words(tokenizer, data_root) if recipe.links else None, None
-    train = conditions[MAIN].dataset[recipe.data.train]
-    samples = known.samples if known else _tokenised(recipe, tokenizer, train)
+
+    def tokenised(split: Split) -> TrainingSet:
+        return TrainingSet.from_split(split, tokenizer, *_limits(recipe))
+
+    main = conditions[MAIN]
+    samples = known.samples if known else tokenised(main.dataset[recipe.data.train])
     dev_samples = None
     if recipe.train.dev_loss_every or recipe.stages:
-        dev_samples = known.dev_samples if known else None
-        dev_samples = dev_samples or _tokenised(recipe, tokenizer, conditions[MAIN].dev.split)
+        dev_samples = (known.dev_samples if known else None) or tokenised(main.dev.split)
     return Prepared(recipe, conditions, tokenizer, encoder, links, samples, dev_samples)
 
 
@@ -126,7 +105,7 @@ def _conditions(
     recipe: Recipe, data_root: str | None, like: Prepared | None, report: Callable[[str], None]
 ) -> dict[str, Condition]:
     """Make every condition, or take those of `like` with the numbers published for this recipe."""
-    if like is not None and shares_data(like, recipe):
+    if like is not None:
         conditions = {
             name: replace(like.conditions[name], section=section)
             for name, section in recipe.conditions.items()
@@ -153,31 +132,25 @@ def _check_task(recipe: Recipe, datasets: Mapping[str, Dataset]) -> None:
         check_classes(split, task, recipe.model.num_classes, recipe.model_name)
 
 
+def _same_vectors(a: Recipe, b: Recipe) -> bool:
+    """Return whether texts of the same data become the same vectors."""
+    return (a.text, a.vectors, a.links) == (b.text, b.vectors, b.links)
+
+
 def _limits(recipe: Recipe) -> tuple[int | None, int | None]:
     """Return the most tokens of a query and of a document."""
     text = recipe.text
     return length_limits(recipe.model, text.max_query_length, text.max_document_length)
 
 
-def _tokenised(recipe: Recipe, tokenizer: Tokenizer, split: Split) -> TrainingSet:
-    return TrainingSet.from_split(split, tokenizer, *_limits(recipe))
-
-
 def shares_data(like: Prepared, recipe: Recipe) -> bool:
-    """Whether a recipe trains and tests on the same data as `like`, measured in the same way."""
-    return _data_settings(like.recipe) == _data_settings(recipe)
+    """Return whether a recipe reads and measures the data as `like` does."""
 
+    def settings(recipe: Recipe) -> list[object]:
+        sections = {name: one.data for name, one in recipe.conditions.items()}
+        return [sections, recipe.train.dev_measure, recipe.model.num_classes]
 
-def _data_settings(recipe: Recipe) -> str:
-    """Return the settings that decide which data is read and how it is measured."""
-    sections = {name: to_table(one.data) for name, one in recipe.conditions.items()}
-    return dumps([sections, recipe.train.dev_measure, recipe.model.num_classes])
-
-
-def _text_settings(recipe: Recipe) -> str:
-    """Return the settings that decide, for the same data, how texts become vectors."""
-    settings = recipe.to_dict()
-    return dumps([settings.get(key) for key in ("text", "vectors", "links")])
+    return settings(like.recipe) == settings(recipe)
 
 
 def _load(recipe: Recipe, data_root: str | None) -> dict[str, Dataset]:
@@ -220,3 +193,62 @@ def _take_fraction(dataset: Dataset, data: DataSection) -> Dataset:
         return dataset
     part = share_of(dataset[data.train], data.fraction, dataset.task)
     return replace(dataset, splits={**dataset.splits, data.train: part})
+
+
+def _make_encoder(
+    recipe: Recipe, datasets: Mapping[str, Dataset], data_root: str | None = None
+) -> tuple[Tokenizer, Encoder]:
+    """Return a transformer with its tokenizer, or the words of the training texts with vectors."""
+    settings = recipe.vectors
+    if settings.source == "transformer":
+        return load_transformer(
+            find_transformer(settings.file, data_root),
+            unit=settings.unit,
+            layer=settings.layer,
+            trainable=settings.trainable,
+            special_tokens=settings.special_tokens,
+            cross_encode=settings.cross_encode,
+        )
+    train_texts = datasets[MAIN][recipe.data.train].texts
+    vectors = _read_vectors(recipe, data_root)
+    tokenizer = WordTokenizer.fit(
+        train_texts,
+        vector_words=_vector_words(vectors, recipe, datasets.values()),
+        min_count=recipe.text.min_count,
+        config=recipe.text.tokenizer,
+    )
+    if settings.source == "corpus":
+        corpus = tokenizer.encode(train_texts)
+        learnt = learn_vectors(corpus, tokenizer.vocab_size, dim=settings.dim)
+        vectors = WordVectors(tokenizer.vocabulary.words, learnt)
+    embedding = WordEmbedding.from_vocabulary(
+        tokenizer.vocabulary,
+        vectors,
+        dim=settings.dim,
+        trainable=settings.trainable,
+        unknown=settings.unknown,
+    )
+    return tokenizer, embedding
+
+
+def _read_vectors(recipe: Recipe, data_root: str | None) -> WordVectors | None:
+    if recipe.vectors.source != "file":
+        return None
+    words = recipe.vectors.words
+    return WordVectors.load(
+        find_file(recipe.vectors.file, data_root, "vectors"),
+        find_file(words, data_root, "vectors") if words else None,
+    )
+
+
+def _vector_words(
+    vectors: WordVectors | None, recipe: Recipe, datasets: Iterable[Dataset]
+) -> list[str]:
+    if vectors is None:
+        return []
+    if recipe.vectors.vocabulary == "all":
+        return vectors.words
+    splits = [split for dataset in datasets for split in dataset.splits.values()]
+    texts = [text for split in splits for text in split.texts]
+    used = WordTokenizer.fit(texts, config=recipe.text.tokenizer).vocabulary
+    return [word for word in vectors.words if word in used]

@@ -22,7 +22,7 @@ def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
         document: The other text.
     """
     from matchwork.interact import Codes, WordWeights
-    from matchwork.text.raw import readable
+    from matchwork.text.tokenizer import readable
 
     query, document = readable(query), readable(document)
     query_tokens, document_tokens = matcher.tokens(query, document)

@@ -11,7 +11,7 @@ from matchwork.interact.masked import masked_mean as masked_mean
 from matchwork.interact.masked import masked_softmax as masked_softmax
 from matchwork.interact.max_sim import MaxSim as MaxSim
 from matchwork.interact.max_sim import max_sim as max_sim
-from matchwork.interact.precision import ScoreLayer as ScoreLayer
+from matchwork.interact.similarity import ScoreLayer as ScoreLayer
 from matchwork.interact.similarity import cosine as cosine
 from matchwork.interact.similarity import cosine_table as cosine_table
 from matchwork.interact.similarity import pair_mask as pair_mask

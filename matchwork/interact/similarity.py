@@ -1,15 +1,14 @@
-"""Cosine similarity of word vectors."""
+"""Cosine similarity of word vectors, and precision under autocast."""
 
 from typing import Any, NamedTuple, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
 from matchwork.errors import ConfigError
 from matchwork.interact.interaction import Interaction
-from matchwork.interact.precision import wide_type
 from matchwork.kernels import kernel
 
 EPSILON = 1e-8
@@ -115,3 +114,28 @@ def same_words(query: Encoded, document: Encoded) -> Tensor:
         )
     same = query.ids.unsqueeze(-1) == document.ids.unsqueeze(-2)
     return same & pair_mask(query, document)
+
+
+def wide_type(values: Tensor) -> torch.dtype:
+    """Return the dtype to sum in, at least 32 bits: squares overflow 16."""
+    return torch.promote_types(values.dtype, torch.float32)
+
+
+def product_type(values: Tensor) -> torch.dtype:
+    """Return the dtype to multiply in: that of autocast where it is on."""
+    device = values.device.type
+    if torch.is_autocast_enabled(device) and values.dtype != torch.float64:
+        return torch.get_autocast_dtype(device)
+    return values.dtype
+
+
+class ScoreLayer(nn.Linear):
+    """A linear layer that computes in the dtype of its weights, even under autocast.
+
+    In 16 bits nearly equal scores would become ties, and rankings arbitrary.
+    """
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Map (..., in_features) to (..., out_features)."""
+        with torch.autocast(values.device.type, enabled=False):
+            return super().forward(values.to(self.weight.dtype))

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
+from matchwork.inputs import require_positive
 from matchwork.interact import Interaction, pair_mask, row_lengths, unit_rows
 from matchwork.interact.similarity import EPSILON
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register

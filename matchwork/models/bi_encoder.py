@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import require_positive
 from matchwork.encode import Encoded, Encoder
+from matchwork.inputs import require_positive
 from matchwork.interact import Interaction, LazyMapping, cosine, row_lengths, unit_rows
 from matchwork.interact.similarity import EPSILON
 from matchwork.models.base import IN_BATCH, MatchModel, MatchOutput, ModelConfig, register

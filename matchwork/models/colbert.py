@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
-from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
+from matchwork.inputs import require_at_least, require_positive
 from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights, max_sim
 from matchwork.models.base import IN_BATCH, MatchModel, MatchOutput, ModelConfig, register
 from matchwork.text import Sequences

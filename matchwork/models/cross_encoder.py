@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
-from matchwork.config import require_dropout
 from matchwork.encode import Encoder, TransformerEncoder
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_dropout
 from matchwork.interact import LazyMapping, cosine
-from matchwork.interact.precision import ScoreLayer
+from matchwork.interact.similarity import ScoreLayer
 from matchwork.models.base import FINE_TUNING, MatchOutput, ModelConfig, PairModel, register
 from matchwork.text import PairBatch
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import require_at_least, require_positive
 from matchwork.encode import Encoded, Encoder
+from matchwork.inputs import require_at_least, require_positive
 from matchwork.interact import Evidence, WordWeights, cosine, row_lengths
 from matchwork.interact.similarity import EPSILON
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register

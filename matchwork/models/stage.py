@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import require_at_least, require_positive
+from matchwork.inputs import require_at_least, require_positive
 from matchwork.text import TokenTable
 from matchwork.types import Side
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import tokenizers
 
-from matchwork.config import build, require_choice, to_table
+from matchwork.config import build, to_table
 from matchwork.errors import ConfigError, DataError
+from matchwork.inputs import require_choice
 from matchwork.text.batch import Ids, TokenTable
-from matchwork.text.raw import chunks, readable, spans_of
-from matchwork.text.tokenizer import TOKENIZERS, Token
+from matchwork.text.tokenizer import TOKENIZERS, Token, chunks, readable, spans_of
 
 Flags = npt.NDArray[np.bool_]
 Unit = Literal["subword", "word"]

@@ -1,10 +1,12 @@
 """The contract of tokenizers, and the word tokenizer."""
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -12,12 +14,15 @@ import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 
-from matchwork.config import build, require_choice, to_table
-from matchwork.errors import ConfigError
+from matchwork.config import build, to_table
+from matchwork.errors import ConfigError, DataError
+from matchwork.inputs import require_choice
 from matchwork.registry import Registry
 from matchwork.text.batch import Ids, TokenTable
-from matchwork.text.raw import chunks, readable, spans_of
 from matchwork.text.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary, word_hash
+
+_CHUNK = 4096  # texts per call of the tokenizers library: bounds the memory of its results
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Token(NamedTuple):
@@ -76,9 +81,6 @@ class WordTokenizerConfig:
     punctuation: Literal["drop", "keep"] = "drop"
     stem: str | None = None
     bigrams: bool = False
-
-    def __post_init__(self) -> None:
-        require_choice(self, "punctuation")
 
 
 @TOKENIZERS.register("word")
@@ -237,12 +239,40 @@ class WordTokenizer:
         return positions, bigram_ids[slots[positions]]
 
 
+def readable(text: str) -> str:
+    """Replace half a surrogate pair (a text cut inside an emoji), which cannot be UTF-8."""
+    if not isinstance(text, str):
+        raise DataError(f"a text must be a str, got {text!r}; leave it out or convert it")
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield readable texts in chunks large enough for a compiled tokenizer."""
+    iterator = map(readable, texts)
+    while chunk := list(islice(iterator, _CHUNK)):
+        yield chunk
+
+
+def spans_of(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Extend offsets to each word's end: tokenizers leave out composed or stripped marks."""
+    if text.isascii():
+        return offsets
+    spans = []
+    limits = [start for start, _ in offsets] + [len(text)]
+    for (start, end), limit in zip(offsets, limits[1:], strict=True):
+        while end < limit and unicodedata.category(text[end])[0] in "LMN":
+            end += 1
+        spans.append((start, end))
+    return spans
+
+
 def _frequent(counts: Counter[Any], least: int) -> list[Any]:
     frequent = (item for item in counts.items() if item[1] >= least)
     return [key for key, _ in sorted(frequent, key=lambda item: (-item[1], item[0]))]
 
 
 def _splitter(config: WordTokenizerConfig, ids: dict[str, int]) -> tokenizers.Tokenizer:
+    require_choice(config, "punctuation")
     steps: list[Any] = [normalizers.NFD()] if config.strip_accents else [normalizers.NFC()]
     if config.lowercase:
         steps.append(normalizers.Lowercase())

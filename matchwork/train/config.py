@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import torch
 
-from matchwork.config import build, require_at_least, require_dropout, require_positive
+from matchwork.config import build
 from matchwork.errors import ConfigError
 from matchwork.evaluate import canonical
+from matchwork.inputs import require_at_least, require_dropout, require_positive
 from matchwork.models import ModelConfig, StageConfig
 from matchwork.registry import did_you_mean
 from matchwork.train.losses import LOSSES, Loss

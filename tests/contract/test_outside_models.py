@@ -23,7 +23,7 @@ PACKAGE = '''
     import torch
     from torch import nn
 
-    from matchwork.config import require_positive
+    from matchwork.inputs import require_positive
     from matchwork.interact import cosine, masked_max, masked_mean
     from matchwork.models import MatchModel, MatchOutput, ModelConfig, PairModel, register
 

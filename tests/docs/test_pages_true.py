@@ -12,14 +12,9 @@ from markdown_blocks import PAGES, ROOT, links, tables
 
 import matchwork
 from matchwork.data import CATALOGUE, READERS
-from matchwork.experiment.recipe import (
-    SECTIONS,
-    DataSection,
-    LinksSection,
-    RunSection,
-    TextSection,
-    VectorsSection,
-)
+from matchwork.experiment.recipe import SECTIONS
+from matchwork.experiment.recipe.data import DataSection, RunSection
+from matchwork.experiment.recipe.inputs import LinksSection, TextSection, VectorsSection
 from matchwork.experiment.results import by_condition
 from matchwork.models import MODELS, StageConfig
 from matchwork.models.iam.stages import EnergyConfig, LanguageModelConfig

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from matchwork.experiment.results.files import load_results
 from matchwork.experiment.results.model_charts import model_charts
+from matchwork.experiment.results.result import load_results
 from matchwork.experiment.results.tables import grouped
 
 ROOT = Path(__file__).parents[2]

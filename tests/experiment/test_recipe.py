@@ -8,7 +8,8 @@ import pytest
 
 from matchwork.errors import ConfigError, DataError, UnknownNameError
 from matchwork.experiment import load_recipe
-from matchwork.experiment.recipe import ConditionSection, make_recipe, text
+from matchwork.experiment.recipe import inputs, make_recipe
+from matchwork.experiment.recipe.data import ConditionSection
 from matchwork.experiment.recipe.files import to_toml
 from matchwork.models import MODELS
 
@@ -295,8 +296,8 @@ def test_there_are_recipes():
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_committed_recipes_are_right(path, monkeypatch):
     """The vector files need not be here for that."""
-    for find in ("find_vectors", "find_transformer"):
-        monkeypatch.setattr(text, find, lambda name, root=None: name)
+    for find in ("find_file", "find_transformer"):
+        monkeypatch.setattr(inputs, find, lambda name, *_: name)
     made = load_recipe(path)
     assert made.dataset_folder == path.parent.name  # where its result will be looked for
     assert make_recipe(made.name, made.to_dict(), "json") == made

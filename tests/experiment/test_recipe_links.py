@@ -96,7 +96,7 @@ def test_links_without_their_source(linked):
 
 
 def test_pieces_of_words_cannot_be_linked(linked, tmp_path, monkeypatch):
-    monkeypatch.setattr("matchwork.experiment.recipe.text.find_transformer", lambda *_: tmp_path)
+    monkeypatch.setattr("matchwork.experiment.recipe.inputs.find_transformer", lambda *_: tmp_path)
     changes = ["vectors.source=transformer", "vectors.file=some-model", "vectors.dim=100"]
     with pytest.raises(ConfigError, match="links join words, but a transformer has subword tokens"):
         load_recipe(linked, changes)

@@ -98,7 +98,7 @@ def test_another_matcher_reuses_the_stages(write_recipe, tmp_path):
     path = write_recipe(RECIPE)
     first, second = Noted(), Noted()
     result = run_recipe(load_recipe(path), tmp_path / "first", observer=first)
-    assert first.said[2:7] == [
+    assert first.said[3:8] == [
         "training seed 1 (1 of 1)",
         *(f"training stage {name} ({n} of 3) of seed 1" for n, name in enumerate(STAGES, start=1)),
         "training the whole model of seed 1",

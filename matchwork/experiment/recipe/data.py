@@ -1,7 +1,7 @@
-"""The sections [data] and [also] of a recipe: training data, and every condition to test under."""
+"""The sections [data], [also] and [run] of a recipe: data, conditions to test under, seeds."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -76,9 +76,8 @@ class DataSection:
                 raise ConfigError(f"{key} must be 0 (all) or more, got {depth}")
         for name in ("fraction", "dev_fraction", "test_fraction"):
             if not 0 < getattr(self, name) <= 1:
-                raise ConfigError(
-                    f"{name} must be above 0 and at most 1, got {getattr(self, name)}"
-                )
+                value = getattr(self, name)
+                raise ConfigError(f"{name} must be above 0 and at most 1, got {value}")
         if self.fraction < 1 and self.train in (self.dev, self.test):
             raise ConfigError(
                 f"fraction = {self.fraction} of {self.train!r} would be measured on too; train "
@@ -90,6 +89,25 @@ class DataSection:
         return build(Columns, self.columns, "columns") if self.columns else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunSection:
+    """Repetitions and scoring.
+
+    Args:
+        seeds: Seeds of the repetitions.
+        precision: Precision with which dev and test are scored.
+    """
+
+    seeds: tuple[int, ...] = (1,)
+    precision: Literal["32", "bf16"] = "32"
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
+            raise ConfigError(f"seeds must be different numbers, got {list(self.seeds)}")
+        if min(self.seeds) < 0:
+            raise ConfigError(f"seeds must not be negative, got {min(self.seeds)}")
+
+
 @dataclass(frozen=True)
 class ConditionSection:
     """A condition to test under, and the numbers published for it."""
@@ -99,12 +117,7 @@ class ConditionSection:
 
 
 def published(table: Mapping[str, Any], where: str) -> dict[str, float | str]:
-    """Check published numbers, and name their measures as we do.
-
-    Args:
-        table: A number for each measure, and their `source`.
-        where: Names the table in messages.
-    """
+    """Return published numbers by the canonical names of their measures, and their `source`."""
     checked: dict[str, float | str] = {}
     for key, value in table.items():
         if key == "source":
@@ -119,14 +132,7 @@ def published(table: Mapping[str, Any], where: str) -> dict[str, float | str]:
 def make_condition(
     name: str, changes: object, data: Mapping[str, Any], where: str
 ) -> ConditionSection:
-    """Build a condition from `[data]` and the changes of `[also.NAME]`.
-
-    Args:
-        name: Name of the condition.
-        changes: The table `[also.NAME]`.
-        data: The table `[data]`.
-        where: Names the table in messages.
-    """
+    """Build a condition from the table `[data]` and the changes to it in `[also.NAME]`."""
     if not isinstance(changes, Mapping):
         raise ConfigError(f"{where}: a table of changes to [data] is expected, got {changes!r}")
     if name == MAIN or not _CONDITION_NAME.fullmatch(name):
@@ -135,9 +141,7 @@ def make_condition(
             f"got {name!r}"
         )
     for key in changes:
-        if key not in (*CHANGEABLE, "paper"):
-            hint = did_you_mean(key, (*CHANGEABLE, "paper"))
-            raise ConfigError(f"{where}: a condition cannot change {key!r}; {hint}")
+        _require_known(key, (*CHANGEABLE, "paper"), f"{where}: a condition cannot change {key!r}")
     changed = dict(data)
     if "depth" in changes:
         changed.pop("dev_depth", None)  # dev and test of a condition are ranked alike
@@ -155,61 +159,44 @@ def condition_table(section: ConditionSection) -> dict[str, Any]:
 
 
 def check_data(data: DataSection, where: str) -> None:
-    """Check every name of a section against what is registered.
-
-    Args:
-        data: The section.
-        where: Names the section in messages.
-    """
-    if data.protocol and data.protocol not in PROTOCOLS:
-        hint = did_you_mean(data.protocol, PROTOCOLS)
-        raise ConfigError(f"{where}: no protocol {data.protocol!r}; {hint}")
+    """Check every name of a section against what is registered."""
+    is_path = data.name not in CATALOGUE
+    entry = None if is_path else CATALOGUE[data.name]
+    if data.protocol:
+        _require_known(data.protocol, PROTOCOLS, f"{where}: no protocol {data.protocol!r}")
     for measure in data.measures:
         canonical(measure)
-    _check_fusion(data, where)
-    options = CATALOGUE[data.name].options if data.name in CATALOGUE else {}
+    systems = ("BM25", *data.baselines, *(entry.runs if entry else ()))
+    for system in data.fuse_with:
+        _require_known(system, systems, f"{where}: fuse_with = {system!r} is not a baseline here")
     for option in data.options:
-        if option not in options:
-            hint = did_you_mean(option, options)
-            raise ConfigError(f"{where}: {data.name} has no option {option!r}; {hint}")
-    if data.name in CATALOGUE:
-        known = CATALOGUE[data.name].splits
-        for split in (data.train, data.dev, data.test):
-            if known and split not in known:
-                hint = did_you_mean(split, known)
-                raise ConfigError(f"{where}: {data.name} has no split {split!r}; {hint}")
+        options = entry.options if entry else {}
+        _require_known(option, options, f"{where}: {data.name} has no option {option!r}")
+    if entry:
+        for split in (data.train, data.dev, data.test) if entry.splits else ():
+            _require_known(split, entry.splits, f"{where}: {data.name} has no split {split!r}")
     elif not Path(data.name).exists():
         hint = did_you_mean(data.name, CATALOGUE)
         raise DataError(f"{where}: {data.name!r} is neither a known data set nor a path; {hint}")
 
 
-def _check_fusion(data: DataSection, where: str) -> None:
-    runs = CATALOGUE[data.name].runs if data.name in CATALOGUE else ()
-    systems = ("BM25", *data.baselines, *runs)
-    for system in data.fuse_with:
-        if system not in systems:
-            hint = did_you_mean(system, systems)
-            raise ConfigError(f"{where}: fuse_with = {system!r} is not a baseline here; {hint}")
+def _require_known(name: str, known: Collection[str], problem: str) -> None:
+    if name not in known:
+        raise ConfigError(f"{problem}; {did_you_mean(name, known)}")
 
 
 def check_measures(
     conditions: Mapping[str, ConditionSection], dev_measure: str, task: Task, where: str
 ) -> None:
-    """Check that every measure fits the task of the data.
-
-    Args:
-        conditions: Every condition by its name, the main one among them.
-        dev_measure: The measure that chooses the epoch.
-        task: Task of the data; that of a path is known once it is read.
-        where: Names the recipe in messages.
-    """
-    also = {name: one.data.measures for name, one in conditions.items() if name != MAIN}
-    named: list[tuple[str, Sequence[str]]] = [
-        ("data.measures", conditions[MAIN].data.measures),
-        ("train.dev_measure", (dev_measure,)),
-        *((f"also.{name}.measures", measures) for name, measures in also.items()),
-    ]
-    for key, measures in named:
+    """Check that every measure, `dev_measure` included, fits the task of the data."""
+    named: dict[str, Sequence[str]] = {
+        "data.measures": conditions[MAIN].data.measures,
+        "train.dev_measure": (dev_measure,),
+    }
+    for name, section in conditions.items():
+        if name != MAIN:
+            named[f"also.{name}.measures"] = section.data.measures
+    for key, measures in named.items():
         for measure in measures:
             if task_of(measure) != task:
                 dataset = conditions[MAIN].data.name

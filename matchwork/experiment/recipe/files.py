@@ -13,12 +13,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_toml(path: Path, kind: str) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Args:
-        path: The file.
-        kind: The noun used in messages ("recipe").
-    """
+    """Read a TOML file; `kind` is the noun used in messages ("recipe")."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -32,15 +27,8 @@ def read_recipe_file(
 ) -> dict[str, Any]:
     """Read a recipe with its `base`, and the base's base: tables merge key by key.
 
-    Published numbers (`paper`) are not inherited, since they are about one recipe.
-
-    Args:
-        path: The file.
-        kind: The noun used in messages.
-        above: The recipes that led to this one by their `base`.
-
-    Raises:
-        ConfigError: A file cannot be read, or bases form a cycle.
+    Published numbers (`paper`) are not inherited, since they are about one recipe. `above` are the
+    recipes that led to this one by their `base`.
     """
     tables = read_toml(path, kind)
     base = tables.pop("base", None)
@@ -56,39 +44,26 @@ def read_recipe_file(
     inherited = read_recipe_file(parent, f"the base of {path},", chain)
     if "sweep" in inherited:
         raise ConfigError(f"{path}: base = {base!r} is a sweep, not a recipe")
-    return merge(without_paper(inherited), tables)
+    inherited.pop("paper", None)
+    also = inherited.get("also")
+    for condition in also.values() if isinstance(also, dict) else ():
+        if isinstance(condition, dict):
+            condition.pop("paper", None)
+    return _merge(inherited, tables)
 
 
-def without_paper(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of a recipe without published numbers."""
-    kept = {key: value for key, value in tables.items() if key != "paper"}
-    if isinstance(also := kept.get("also"), dict):
-        kept["also"] = {
-            name: {key: value for key, value in table.items() if key != "paper"}
-            if isinstance(table, dict)
-            else table
-            for name, table in also.items()
-        }
-    return kept
-
-
-def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return `base` with the keys of `changes` in place of its own, table by table."""
     merged = dict(base)
     for key, value in changes.items():
         old = merged.get(key)
         both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(old, value) if both else value  # type: ignore[arg-type]
+        merged[key] = _merge(old, value) if both else value  # type: ignore[arg-type]
     return merged
 
 
 def parse_change(text: str, flag: str = "--set") -> tuple[str, Any]:
-    """Split `section.key=value` into the key and the value.
-
-    Args:
-        text: The change; a value that is not valid TOML is a string.
-        flag: The option used in messages.
-    """
+    """Split `section.key=value` into key and value, a string where it is not valid TOML."""
     key, equals, written = text.partition("=")
     key = key.strip()
     if not equals or not is_key(key):
@@ -107,14 +82,7 @@ def is_key(text: str) -> bool:
 
 
 def put(tables: dict[str, Any], key: str, value: object, where: str) -> None:
-    """Change one key of nested tables in place.
-
-    Args:
-        tables: The tables of a recipe.
-        key: The key with its sections, such as `model.name`.
-        value: The new value.
-        where: Names the change in messages ("--set model.name=bag").
-    """
+    """Change one key, such as `model.name`, in nested tables; `where` is used in messages."""
     *sections, last = key.split(".")
     table = tables
     for part in sections:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import dumps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 from matchwork.config import build, to_table
 from matchwork.data.catalogue import CATALOGUE
@@ -14,6 +14,7 @@ from matchwork.experiment.recipe.data import (
     MAIN,
     ConditionSection,
     DataSection,
+    RunSection,
     check_data,
     check_measures,
     condition_table,
@@ -21,34 +22,21 @@ from matchwork.experiment.recipe.data import (
     published,
 )
 from matchwork.experiment.recipe.files import flatten, parse_change, put, read_recipe_file
-from matchwork.experiment.recipe.links import LinksSection, check_links, model_with_links
-from matchwork.experiment.recipe.text import TextSection, VectorsSection, check_vectors
+from matchwork.experiment.recipe.inputs import (
+    LinksSection,
+    TextSection,
+    VectorsSection,
+    check_inputs,
+    model_with_links,
+)
 from matchwork.models import MODELS, MatchModel, ModelConfig, StageConfig
 from matchwork.plugins import import_plugins
 from matchwork.registry import did_you_mean
 from matchwork.train import TrainConfig
 from matchwork.train.config import stage_configs
 
+T = TypeVar("T")
 SECTIONS = ("data", "text", "vectors", "links", "model", "stage", "train", "run", "paper", "also")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSection:
-    """Repetitions and scoring.
-
-    Args:
-        seeds: Seeds of the repetitions.
-        precision: Precision with which dev and test are scored.
-    """
-
-    seeds: tuple[int, ...] = (1,)
-    precision: Literal["32", "bf16"] = "32"
-
-    def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise ConfigError(f"seeds must be different numbers, got {list(self.seeds)}")
-        if min(self.seeds) < 0:
-            raise ConfigError(f"seeds must not be negative, got {min(self.seeds)}")
 
 
 @dataclass(frozen=True)
@@ -145,14 +133,7 @@ def load_recipe(
 def make_recipe(
     name: str, tables: Mapping[str, Any], where: str, data_root: str | Path | None = None
 ) -> Recipe:
-    """Build a recipe from plain tables and check all of it.
-
-    Args:
-        name: Name of the recipe.
-        tables: A table for each section.
-        where: Names the recipe in messages.
-        data_root: Folder that holds the catalogued data sets.
-    """
+    """Build a recipe from a table for each section and check all of it."""
     recipe = _build(name, tables, where)
     check_data(recipe.data, where)
     for also, section in recipe.also.items():
@@ -160,11 +141,8 @@ def make_recipe(
     if recipe.data.name in CATALOGUE:
         task = CATALOGUE[recipe.data.name].task
         check_measures(recipe.conditions, recipe.train.dev_measure, task, where)
-    check_vectors(recipe.vectors, recipe.text, where, data_root)
-    _check_rates(recipe, where)
-    _check_encoding(recipe, where)
-    if recipe.links:
-        check_links(recipe.links, recipe.text, recipe.vectors, where, data_root)
+    check_inputs(recipe.text, recipe.vectors, recipe.links, where, data_root)
+    _check_training(recipe, where)
     return recipe
 
 
@@ -174,31 +152,37 @@ def _build(name: str, tables: Mapping[str, Any], where: str) -> Recipe:
     def at(title: str) -> str:
         return f"{where}: section [{title}]"
 
-    plugins = _import(tables.get("import", ()), where)
+    def section(title: str, cls: type[T]) -> T:
+        return build(cls, sections.get(title, {}), at(title))
+
+    plugins = tables.get("import", ())
+    if not isinstance(plugins, Sequence) or isinstance(plugins, str):
+        raise ConfigError(f"{where}: import = {plugins!r}: a list of modules is expected")
+    import_plugins(plugins, f"{where}: import")  # models and so on may be theirs
     sections = {key: table for key, table in tables.items() if key != "import"}
-    for section, table in sections.items():
-        if section not in SECTIONS:
-            hint = did_you_mean(section, SECTIONS)
-            raise ConfigError(f"{where}: unknown section [{section}]; {hint}")
+    for title, table in sections.items():
+        if title not in SECTIONS:
+            hint = did_you_mean(title, SECTIONS)
+            raise ConfigError(f"{where}: unknown section [{title}]; {hint}")
         if not isinstance(table, Mapping):
-            raise ConfigError(f"{where}: {section} must be a section [{section}], got {table!r}")
+            raise ConfigError(f"{where}: {title} must be a section [{title}], got {table!r}")
     model_table = dict(sections.get("model", {}))
     model_name = model_table.pop("name", None)
     if not isinstance(model_name, str):
         raise ConfigError(f"{at('model')}: key 'name' is missing; known: {', '.join(MODELS)}")
     entry = MODELS[model_name]
-    links = build(LinksSection, sections["links"], at("links")) if "links" in sections else None
+    links = section("links", LinksSection) if "links" in sections else None
     model = entry.config(model_with_links(model_table, model_name, links, where), at("model"))
     train_table = {**entry.model.training_defaults, **sections.get("train", {})}
     return Recipe(
         name=name,
-        data=build(DataSection, sections.get("data", {}), at("data")),
-        text=build(TextSection, sections.get("text", {}), at("text")),
-        vectors=build(VectorsSection, sections.get("vectors", {}), at("vectors")),
+        data=section("data", DataSection),
+        text=section("text", TextSection),
+        vectors=section("vectors", VectorsSection),
         model_name=model_name,
         model=model,
         train=build(TrainConfig, train_table, at("train")),
-        run=build(RunSection, sections.get("run", {}), at("run")),
+        run=section("run", RunSection),
         paper=published(sections.get("paper", {}), at("paper")),
         also={
             also: make_condition(also, changes, sections.get("data", {}), at(f"also.{also}"))
@@ -206,34 +190,22 @@ def _build(name: str, tables: Mapping[str, Any], where: str) -> Recipe:
         },
         links=links,
         stages=stage_configs(model, sections.get("stage", {}), at("stage")),
-        plugins=plugins,
+        plugins=tuple(plugins),
     )
 
 
-def _import(modules: object, where: str) -> tuple[str, ...]:
-    """Import the modules of third parties, whose names the recipe may use."""
-    if not isinstance(modules, Sequence) or isinstance(modules, str):
-        raise ConfigError(f"{where}: import = {modules!r}: a list of modules is expected")
-    import_plugins(modules, f"{where}: import")
-    return tuple(modules)
-
-
-def _check_rates(recipe: Recipe, where: str) -> None:
-    """Refuse learning rates of an encoder that is not trained."""
+def _check_training(recipe: Recipe, where: str) -> None:
+    """Check learning rates, negatives and special tokens against how the texts are encoded."""
     train, vectors = recipe.train, recipe.vectors
     if train.encoder_learning_rate is not None and not vectors.trainable:
         raise ConfigError(
             f"{where}: train.encoder_learning_rate = {train.encoder_learning_rate} needs "
             "vectors.trainable = true"
         )
-
-
-def _check_encoding(recipe: Recipe, where: str) -> None:
-    """Check negatives and special tokens against how the model encodes its texts."""
     model = MODELS[recipe.model_name].model
-    bi_encoded = issubclass(model, MatchModel) and not recipe.vectors.cross_encode
-    recipe.train.check_model(recipe.model.num_classes, bi_encoded, f"{where}: train.")
-    if not model.matches_tokens and recipe.vectors.special_tokens == "token":
+    bi_encoded = issubclass(model, MatchModel) and not vectors.cross_encode
+    train.check_model(recipe.model.num_classes, bi_encoded, f"{where}: train.")
+    if not model.matches_tokens and vectors.special_tokens == "token":
         raise ConfigError(
             f'{where}: vectors.special_tokens = "token" makes [CLS] a token that is matched like '
             f"others, which {recipe.model_name} does not do; leave special_tokens out"

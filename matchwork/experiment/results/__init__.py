@@ -1,16 +1,17 @@
 """Results of experiments: JSON with everything behind a number, and the page that lists them."""
 
-from matchwork.experiment.results.files import (
+from matchwork.experiment.results.page import PAGE, results_page, write_results_page
+from matchwork.experiment.results.result import (
     SWEEPS,
     by_condition,
+    in_words,
     load_results,
     read_queries,
     read_result,
     without_queries,
     write_result,
 )
-from matchwork.experiment.results.page import PAGE, results_page, write_results_page
-from matchwork.experiment.results.tables import in_words, results_table
+from matchwork.experiment.results.tables import results_table
 
 __all__ = [
     "PAGE",

@@ -3,24 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from matchwork.experiment.results.tables import Group, rank_value
+from matchwork.report.line_charts import COLOURS
 
 if TYPE_CHECKING:
     from matchwork.report.altair import Chart
 
-_COLOURS = {"ours": "#2f6fb7", "baseline": "#d9730d", "paper": "#1f9e77"}
+_COLOURS = dict(zip(("ours", "baseline", "paper"), COLOURS, strict=False))
 _WIDTH, _ROW = 420, 16
 
 
 def results_chart(group: Group, measure: str) -> "Chart":
-    """Draw one measure of every recipe of a group.
+    """Draw one measure of every recipe and baseline of a group, best first.
 
-    Args:
-        group: Results that were measured alike.
-        measure: Name of the measure.
-
-    Returns:
-        A row for each recipe and baseline, best first; a dot is the mean, a bar its 95 % interval,
-        a diamond the published value, the dashed line BM25.
+    A dot is the mean, a bar its 95 % interval, a diamond the published value, the dashed line BM25.
     """
     import altair as alt
 
@@ -57,9 +52,9 @@ def results_chart(group: Group, measure: str) -> "Chart":
 
 def _rows(group: Group, measure: str) -> list[dict[str, Any]]:
     """Return a row for each baseline and recipe, the best first."""
-    found = [(name, values, "baseline") for name, values in group.baselines.items()]
-    found += [(one["recipe"], one["measures"], "ours") for one in group.results]
-    found.sort(key=lambda each: rank_value(each[1], measure))
+    systems = [(name, values, "baseline") for name, values in group.baselines.items()]
+    systems += [(one["recipe"], one["measures"], "ours") for one in group.results]
+    systems.sort(key=lambda each: rank_value(each[1], measure))
     return [
         {
             "name": name,
@@ -69,6 +64,6 @@ def _rows(group: Group, measure: str) -> list[dict[str, Any]]:
             "high": values[measure]["ci"][1],
             "paper": values[measure].get("paper"),
         }
-        for name, values, kind in found
+        for name, values, kind in systems
         if measure in values
     ]

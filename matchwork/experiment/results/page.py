@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matchwork.experiment.results.charts import results_chart
-from matchwork.experiment.results.files import SWEEPS, load_results
 from matchwork.experiment.results.model_charts import FOLDER, model_charts
+from matchwork.experiment.results.result import SWEEPS, load_results
 from matchwork.experiment.results.tables import Group, full_table, grouped, short_table
 from matchwork.files import read_json, write_text
 

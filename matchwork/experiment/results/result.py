@@ -1,18 +1,31 @@
-"""The result of an experiment: settings, outcomes, comparisons and the machine, as plain values."""
+"""The result of an experiment: settings, outcomes, comparisons and the machine, as plain values.
 
+Its file is a small JSON summary, with the values of every query, compressed, beside it.
+"""
+
+import gzip
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from matchwork.errors import DataError
 from matchwork.evaluate import Evaluation, compare_all
 from matchwork.experiment.environment import hardware, versions
 from matchwork.experiment.outcome import ConditionOutcome, SeedOutcome, mean_evaluation
+from matchwork.files import atomic_write, read_json, write_json
 
 if TYPE_CHECKING:
     from matchwork.experiment.condition import Condition
     from matchwork.experiment.prepare import Prepared
+
+
+SWEEPS = "sweeps"
+"""The folder of sweeps in `recipes`, `runs` and `results`."""
+_QUERIES = ".queries.json.gz"
 
 
 def make_result(
@@ -21,16 +34,9 @@ def make_result(
     seconds: float,
     commit: str | None,
 ) -> dict[str, Any]:
-    """Describe what was run, what came out, and on which machine, as plain values.
+    """Return what was run, what came out, and on which machine, as plain values.
 
-    Args:
-        prepared: The recipe with its data.
-        outcomes: The outcome of every seed.
-        seconds: Time that training and measuring took.
-        commit: Commit of the code.
-
-    Returns:
-        A table with the keys of the main condition at the top, and those of the others in `also`.
+    The main condition has its keys at the top, the others have theirs in `also`.
     """
     recipe = prepared.recipe
     described = {
@@ -58,10 +64,7 @@ def make_result(
     }
 
 
-def _describe(
-    condition: "Condition",
-    outcomes: Sequence[ConditionOutcome],
-) -> dict[str, Any]:
+def _describe(condition: "Condition", outcomes: Sequence[ConditionOutcome]) -> dict[str, Any]:
     """Describe every system under one condition; the first is the matcher alone.
 
     Baselines are not tested against each other: p-values are for systems that were trained.
@@ -110,11 +113,12 @@ def _reliability(outcomes: Sequence[ConditionOutcome]) -> dict[str, dict[str, fl
     measured = [each.reliability for each in outcomes if each.reliability is not None]
     if len(measured) < len(outcomes):
         return {}
-    errors = {
-        "calibration_error": [each.calibration_error for each in measured],
-        "brier": [each.brier for each in measured],
+    return {
+        "reliability": {
+            name: float(np.mean([getattr(each, name) for each in measured]))
+            for name in ("calibration_error", "brier")
+        }
     }
-    return {"reliability": {name: float(np.mean(values)) for name, values in errors.items()}}
 
 
 def _measures(
@@ -154,3 +158,73 @@ def _describe_seed(outcome: SeedOutcome, main: str) -> dict[str, Any]:
         **({"dev_loss": outcome.dev_loss} if outcome.dev_loss else {}),
         **({"stages": outcome.stages} if outcome.stages else {}),
     }
+
+
+def write_result(path: Path, result: Mapping[str, Any]) -> None:
+    """Write `tiny.json`, and the values of every query in `tiny.queries.json.gz` beside it."""
+    queries = {name: one["per_query"] for name, one in _conditions(result).items()}
+    content = json.dumps(queries, ensure_ascii=False, allow_nan=False).encode()
+    with atomic_write(_queries_path(path), "wb") as stream:
+        stream.write(gzip.compress(content, mtime=0))  # equal values, equal bytes
+    write_json(path, without_queries(result))
+
+
+def read_result(path: str | Path) -> dict[str, Any]:
+    """Read what `write_result` wrote, with the values of every query where they exist."""
+    path = Path(path)
+    result: dict[str, Any] = read_json(path)
+    if _queries_path(path).exists():
+        queries = read_queries(path)
+        for name, one in _conditions(result).items():
+            one["per_query"] = queries[name]
+    return result
+
+
+def read_queries(path: str | Path) -> dict[str, dict[str, dict[str, float]]]:
+    """Read the values of every query of the result in `path`, by condition and measure."""
+    file = _queries_path(Path(path))
+    try:
+        queries: dict[str, dict[str, dict[str, float]]] = json.loads(
+            gzip.decompress(file.read_bytes())
+        )
+    except OSError as error:
+        raise DataError(f"cannot read: {error.strerror or error}", path=file) from error
+    except (EOFError, ValueError) as error:
+        raise DataError(f"not compressed JSON ({error})", path=file) from error
+    return queries
+
+
+def load_results(folder: str | Path) -> list[dict[str, Any]]:
+    """Read the summaries of a folder, sorted by data set and recipe."""
+    files = (read_json(path) for path in sorted(Path(folder).glob("*/*.json")))
+    return [result for result in files if isinstance(result, dict) and "measures" in result]
+
+
+def by_condition(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the result of each condition by its name; the main one is \"\"."""
+    return {name: {**result, **values} for name, values in _conditions(result).items()}
+
+
+def without_queries(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without the values of every query."""
+    summary = {key: value for key, value in result.items() if key != "per_query"}
+    if "also" in summary:
+        summary["also"] = {name: without_queries(one) for name, one in summary["also"].items()}
+    return summary
+
+
+def _conditions(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {"": result, **result.get("also", {})}
+
+
+def _queries_path(path: Path) -> Path:
+    return path.with_name(path.stem + _QUERIES)
+
+
+def in_words(condition: Mapping[str, Any]) -> str:
+    """Describe the candidates as the end of a list: ", pool=full, BM25's best 100 re-ranked"."""
+    parts = [f"{key}={str(value).lower()}" for key, value in condition.get("options", {}).items()]
+    depth = condition.get("depth")
+    if depth is not None:
+        parts.append(f"BM25's best {depth} re-ranked" if depth else "all documents ranked")
+    return "".join(f", {part}" for part in parts)

@@ -2,22 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from matchwork.evaluate.measures import gain
-from matchwork.experiment.results.files import by_condition
+from matchwork.experiment.results.result import by_condition, in_words
+from matchwork.report.markdown import markdown_table
+from matchwork.report.numbers import Cell, p_value
+
+Row: TypeAlias = list[Cell]
 
 
 @dataclass(frozen=True)
 class Group:
-    """Results that were measured on the same queries of a data set, under one protocol.
-
-    Args:
-        dataset: Name of the data set.
-        condition: Name of the condition; "" for the main one.
-        description: Protocol, queries and candidates in words.
-        results: The results.
-    """
+    """Results that were measured on the same queries of a data set, under one protocol."""
 
     dataset: str
     condition: str
@@ -43,15 +40,6 @@ class Group:
             for name in result.get("baselines", ["BM25"]):
                 found.setdefault(name, result["systems"][name])
         return found
-
-
-def in_words(condition: Mapping[str, Any]) -> str:
-    """Describe the candidates as the end of a list: ", pool=full, BM25's best 100 re-ranked"."""
-    parts = [f"{key}={str(value).lower()}" for key, value in condition.get("options", {}).items()]
-    depth = condition.get("depth")
-    if depth is not None:
-        parts.append(f"BM25's best {depth} re-ranked" if depth else "all documents ranked")
-    return "".join(f", {part}" for part in parts)
 
 
 def grouped(results: Sequence[Mapping[str, Any]]) -> list[Group]:
@@ -81,16 +69,19 @@ def results_table(results: Sequence[Mapping[str, Any]]) -> str:
 def full_table(group: Group) -> str:
     """Return every system of a group, each baseline once."""
     measures, baselines = group.measures, group.baselines
-    rows = [_row(name, values, measures, "–", "–") for name, values in baselines.items()]
+
+    def row(name: str, values: Mapping[str, Any], seeds: int | None, recipe: str | None) -> Row:
+        return [name, *(_cell(values.get(measure)) for measure in measures), seeds, recipe]
+
+    rows = [row(name, values, None, None) for name, values in baselines.items()]
     for result in group.results:
-        seeds = str(len(result["seeds"]))
         systems = {result["model"]: result["measures"], **result["systems"]}
         rows += [
-            _row(name, values, measures, seeds, _link(result))
+            row(name, values, len(result["seeds"]), _link(result))
             for name, values in systems.items()
             if name not in baselines
         ]
-    return _table(["system", *measures, "seeds", "recipe"], rows)
+    return "\n".join(markdown_table(["system", *measures, "seeds", "recipe"], rows))
 
 
 def short_table(group: Group) -> str:
@@ -99,16 +90,17 @@ def short_table(group: Group) -> str:
     best: dict[str, Mapping[str, Any]] = {}
     for result in sorted(group.results, key=lambda one: rank_value(one["measures"], measures[0])):
         best.setdefault(result["model"], result)
-    rows = [
-        [name, *(_short(values.get(measure)) for measure in measures), "–", "–"]
+    rows: list[Row] = [
+        [name, *(_short(values.get(measure)) for measure in measures), None, None]
         for name, values in group.baselines.items()
     ]
     for model, result in best.items():
         values = [result["measures"].get(measure) for measure in measures]
         p = (result["measures"].get(measures[0]) or {}).get("p_holm")
-        shown = "–" if p is None else f"{p:.4f}"
+        shown = None if p is None else p_value(p)
         rows.append([model, *map(_short, values), shown, _link(result)])
-    return _table(["best of each model", *measures, f"*p* ({measures[0]})", "recipe"], rows)
+    header = ["best of each model", *measures, f"*p* ({measures[0]})", "recipe"]
+    return "\n".join(markdown_table(header, rows))
 
 
 def rank_value(measures: Mapping[str, Any], name: str) -> float:
@@ -120,42 +112,29 @@ def _link(result: Mapping[str, Any]) -> str:
     return f"[{result['recipe']}]({result['dataset']}/{result['recipe']}.json)"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, *rows]
-    text = [f"| {' | '.join(cells)} |" for cells in lines]
-    return "\n".join([text[0], "|" + "---|" * len(header), *text[1:]])
-
-
-def _row(
-    name: str, values: Mapping[str, Any], measures: Sequence[str], seeds: str, recipe: str
-) -> list[str]:
-    return [name, *(_cell(values.get(measure)) for measure in measures), seeds, recipe]
-
-
-def _short(value: Mapping[str, Any] | None) -> str:
+def _short(value: Mapping[str, Any] | None) -> str | None:
     """Write a mean and the published value."""
-    if value is None:
-        return "–"
+    return None if value is None else f"{value['mean']:.{_digits(value)}f}{_paper(value)}"
+
+
+def _digits(value: Mapping[str, Any]) -> int:
+    return 4 if value["mean"] >= 0.01 else 6  # errors of a regression are small
+
+
+def _paper(value: Mapping[str, Any]) -> str:
     paper = value.get("paper")
-    return _number(value["mean"]) + ("" if paper is None else f" (paper {paper:.4f})")
+    return "" if paper is None else f" (paper {paper:.4f})"
 
 
-def _number(value: float, digits: int = 4) -> str:
-    return f"{value:.{digits if value >= 0.01 else digits + 2}f}"  # regression errors are small
-
-
-def _cell(value: Mapping[str, Any] | None) -> str:
+def _cell(value: Mapping[str, Any] | None) -> str | None:
     """Write a mean, its deviation over seeds, interval, p-value and the published value."""
     if value is None:
-        return "–"
-    digits = 4 if value["mean"] >= 0.01 else 6  # errors of a regression are small
-    text = f"{value['mean']:.{digits}f}"
-    if value["std"]:
-        text += f" ± {value['std']:.{digits}f}"
+        return None
+    digits = _digits(value)
+    spread = f" ± {value['std']:.{digits}f}" if value["std"] else ""
     low, high = value["ci"]
-    text += f" [{low:.{digits - 1}f}, {high:.{digits - 1}f}]"
-    if value.get("p_holm") is not None:
-        text += f", *p* {value['p_holm']:.4f}"
-    if value.get("paper") is not None:
-        text += f" (paper {value['paper']:.4f})"
-    return text
+    p = value.get("p_holm")
+    return (
+        f"{value['mean']:.{digits}f}{spread} [{low:.{digits - 1}f}, {high:.{digits - 1}f}]"
+        f"{'' if p is None else f', *p* {p_value(p)}'}{_paper(value)}"
+    )

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from matchwork.experiment.observer import Observer
-from matchwork.experiment.runner.scheduler import Finished, Job, WorkerKilled
+from matchwork.experiment.outcome import Observer
+from matchwork.experiment.runner.seed import Finished, Job, WorkerKilled
 from matchwork.experiment.runner.worker import ERROR, OUTCOME, Task, work
 
 _GRACE = 5.0  # seconds that an interrupted worker has for ending its step
@@ -37,12 +37,7 @@ def start_server() -> None:
 
 
 class LocalPool:
-    """Trains jobs in processes of this machine, which share its cores.
-
-    Args:
-        num_workers: Number of processes.
-        observer: Receives the progress of all jobs.
-    """
+    """Trains jobs in processes of this machine, which share its cores."""
 
     def __init__(self, num_workers: int, observer: Observer) -> None:
         self.num_workers = num_workers
@@ -108,7 +103,8 @@ class LocalPool:
             used = {each.label for each in (*jobs, *self._waiting)}
             for old in self._files.keys() - used:  # the disk need not hold all experiments
                 self._files.pop(old).unlink()
-            job.prepared.mine_negatives()  # once, instead of in every worker
+            recipe, samples = job.prepared.recipe, job.prepared.samples
+            recipe.train.make_sampler(samples)  # mines hard negatives once, not in every worker
             path = Path(self._folder.name, f"{time.monotonic_ns()}.pickle")
             with path.open("wb") as stream:
                 pickle.dump(job.prepared, stream, protocol=5)

@@ -1,21 +1,25 @@
 """The queue of experiments: each is prepared, its seeds are trained, its result is made."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from matchwork.errors import ConfigError, MatchworkError, TrainingError
 from matchwork.experiment.environment import commit
-from matchwork.experiment.observer import Observer
-from matchwork.experiment.outcome import SeedOutcome
+from matchwork.experiment.outcome import Observer, SeedOutcome
 from matchwork.experiment.prepare import Prepared, prepare, shares_data
 from matchwork.experiment.recipe import Recipe
-from matchwork.experiment.results.files import write_result
-from matchwork.experiment.results.result import make_result
-from matchwork.experiment.runner.scheduler import Finished, InProcess, Job, Scheduler, WorkerKilled
-from matchwork.experiment.train_seed import OUTCOME
+from matchwork.experiment.results.result import make_result, write_result
+from matchwork.experiment.runner.seed import (
+    OUTCOME,
+    Finished,
+    InProcess,
+    Job,
+    Scheduler,
+    WorkerKilled,
+)
 from matchwork.files import read_json, write_json
 
 RESULT = "result.json"
@@ -28,13 +32,7 @@ _KILLED = (
 
 @dataclass(frozen=True)
 class Experiment:
-    """A recipe to run.
-
-    Args:
-        label: Name of the experiment in messages and results.
-        recipe: The recipe.
-        folder: Folder for its seeds and its result.
-    """
+    """A recipe to run."""
 
     label: str
     recipe: Recipe
@@ -74,50 +72,40 @@ class Experiment:
         }
 
 
-Keep: TypeAlias = Callable[[Experiment, dict[str, Any]], None]
-"""Receives the result of an experiment as soon as its last seed is finished."""
+@dataclass(frozen=True)
+class Options:
+    """How experiments are run."""
+
+    data_root: str | Path | None = None
+    resume: bool = False
+    jobs: int = 1
+    observer: Observer | None = None
+
+
+Ended: TypeAlias = tuple[Experiment, dict[str, Any] | Exception]
+"""An experiment that ended, with its result or the error that ended it."""
 
 
 def run_queue(
-    experiments: Sequence[Experiment],
-    keep: Keep,
-    *,
-    num_done: int = 0,
-    data_root: str | Path | None = None,
-    resume: bool = False,
-    jobs: int = 1,
-    observer: Observer | None = None,
-) -> dict[str, Exception]:
-    """Run experiments; one that fails does not stop the others.
+    experiments: Sequence[Experiment], options: Options, num_done: int = 0
+) -> Generator[Ended, None, None]:
+    """Run experiments and yield each as it ends; one that fails does not stop the others.
 
-    The next experiment is prepared while seeds of the last are trained.
-
-    Args:
-        experiments: The experiments.
-        keep: Receives each result.
-        num_done: Number of experiments that have a result already.
-        data_root: Folder that holds the catalogued data sets.
-        resume: Whether to go on with seeds that were interrupted, and leave finished ones alone.
-        jobs: Number of seeds to train at once, each in a process of its own.
-        observer: Receives the progress.
-
-    Returns:
-        What went wrong, by the label of the experiment.
+    The next experiment is prepared while seeds of the last are trained. `num_done` is the number of
+    further experiments that have a result already.
     """
-    observer = observer or Observer()
-    earlier = {one.label: one.finished(resume) for one in experiments}
-    waiting = sum(len(one.recipe.run.seeds) - len(earlier[one.label]) for one in experiments)
+    observer = options.observer or Observer()
+    earlier = [one.finished(options.resume) for one in experiments]
+    waiting = sum(len(one.recipe.run.seeds) for one in experiments) - sum(map(len, earlier))
     observer.begin(len(experiments) + num_done, waiting, num_done)
-    with _scheduler(min(jobs, waiting), observer) as scheduler:
-        queue = _Queue(keep, observer, scheduler, str(data_root) if data_root else None, resume)
-        queue.alone = len(experiments) == 1
-        for experiment in experiments:
-            queue.start(experiment, earlier[experiment.label])
+    with _scheduler(min(options.jobs, waiting), observer) as scheduler:
+        queue = _Queue(options, observer, scheduler, alone=len(experiments) == 1)
+        for experiment, outcomes in zip(experiments, earlier, strict=True):
+            yield from queue.start(experiment, outcomes)
             while queue.num_waiting >= 2 * scheduler.num_workers:  # one each trains, one waits
-                queue.collect()
+                yield from queue.collect()
         while queue.num_waiting:
-            queue.collect()
-    return queue.errors
+            yield from queue.collect()
 
 
 def _scheduler(jobs: int, observer: Observer) -> Scheduler:
@@ -141,22 +129,17 @@ class _Run:
 
 class _Queue:
     def __init__(
-        self,
-        keep: Keep,
-        observer: Observer,
-        scheduler: Scheduler,
-        data_root: str | None,
-        resume: bool,
+        self, options: Options, observer: Observer, scheduler: Scheduler, alone: bool
     ) -> None:
-        self.num_waiting, self.alone = 0, False
-        self.errors: dict[str, Exception] = {}
-        self._keep, self._observer, self._scheduler = keep, observer, scheduler
-        self._data_root, self._resume = data_root, resume
+        self.num_waiting = 0
+        self._options, self._observer, self._scheduler = options, observer, scheduler
+        self._alone = alone
         self._runs: dict[str, _Run] = {}
+        self._failed: set[str] = set()
         self._last: Prepared | None = None
         self._commit = commit()
 
-    def start(self, experiment: Experiment, earlier: dict[int, SeedOutcome]) -> None:
+    def start(self, experiment: Experiment, earlier: dict[int, SeedOutcome]) -> Iterator[Ended]:
         """Prepare an experiment and submit its seeds."""
         label, began = experiment.label, time.monotonic()
         try:
@@ -164,64 +147,68 @@ class _Queue:
             seconds = sum(outcome.seconds for outcome in earlier.values())
             run = _Run(experiment, prepared, dict(earlier), began, seconds)
             self._runs[label] = run
-            self._finish(run)
+            yield from self._finish(run)
             for seed in experiment.recipe.run.seeds:
-                if seed in earlier or label in self.errors:
+                if seed in earlier or label in self._failed:
                     continue
-                folder = experiment.seed_folder(seed)
+                folder, resume = experiment.seed_folder(seed), self._options.resume
                 self.num_waiting += 1
-                self._scheduler.submit(Job(label, prepared, seed, folder, self._resume))
-                self.collect(wait=False)
+                self._scheduler.submit(Job(label, prepared, seed, folder, resume))
+                yield from self.collect(wait=False)
         except Exception as error:  # data that is missing, a disk that is full
-            self._fail(label, error)
+            yield from self._fail(experiment, error)
 
     def _prepare(self, recipe: Recipe) -> Prepared:
         if self._last is not None and not shares_data(self._last, recipe):
             self._last = None  # there may not be memory for two
-        self._last = prepare(recipe, self._data_root, self._last, self._observer.stage)
+        data_root = self._options.data_root
+        self._last = prepare(
+            recipe, str(data_root) if data_root else None, self._last, self._observer.stage
+        )
         return self._last
 
-    def collect(self, wait: bool = True) -> None:
+    def collect(self, wait: bool = True) -> Iterator[Ended]:
         """Take in the seeds that ended."""
         for finished in self._scheduler.collect(wait):
             self.num_waiting -= 1
+            run = self._runs[finished.job.label]
             try:
-                self._take(finished)
+                yield from self._take(run, finished)
             except Exception as error:  # whatever it was, the others go on
-                self._fail(finished.job.label, error)
+                yield from self._fail(run.experiment, error)
 
-    def _take(self, finished: Finished) -> None:
+    def _take(self, run: _Run, finished: Finished) -> Iterator[Ended]:
         job, outcome = finished.job, finished.outcome
         if isinstance(outcome, WorkerKilled):
             raise TrainingError(_KILLED) from outcome
         if isinstance(outcome, Exception):
             raise outcome
         self._observer.seed(job.label, outcome)
-        run = self._runs[job.label]
         run.outcomes[job.seed] = outcome
-        self._finish(run)
+        yield from self._finish(run)
 
-    def _finish(self, run: _Run) -> None:
+    def _finish(self, run: _Run) -> Iterator[Ended]:
         """Make the result if all seeds are finished."""
         experiment, seeds = run.experiment, run.experiment.recipe.run.seeds
         if len(run.outcomes) < len(seeds):
             return
-        del self._runs[experiment.label]
         outcomes = [run.outcomes[seed] for seed in seeds]
         seconds = sum(outcome.seconds for outcome in outcomes)
-        if self.alone:  # the time of others is not among it
+        if self._alone:  # else the seeds of others were trained meanwhile
             seconds = run.earlier + time.monotonic() - run.began
         result = make_result(run.prepared, outcomes, seconds, self._commit)
         write_result(experiment.folder / RESULT, result)
-        self._keep(experiment, result)
+        del self._runs[experiment.label]
+        yield experiment, result
 
-    def _fail(self, label: str, error: Exception) -> None:
-        if label not in self.errors:
-            self._observer.failed(label, message_of(error))
-        self.errors[label] = error
+    def _fail(self, experiment: Experiment, error: Exception) -> Iterator[Ended]:
+        """Report an error; only the first of an experiment is yielded."""
+        if experiment.label not in self._failed:
+            self._failed.add(experiment.label)
+            yield experiment, error
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error; one that is not ours is named."""
+    """Return the message of an error, after the name of its class if it is not ours."""
     named = isinstance(error, MatchworkError)
     return str(error) if named else f"{type(error).__name__}: {error}"

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from matchwork.errors import TrainingError
-from matchwork.experiment.observer import Observer
+from matchwork.experiment.outcome import Observer
 from matchwork.experiment.prepare import Prepared
-from matchwork.experiment.train_seed import train_seed
+from matchwork.experiment.runner.seed import train_seed
 from matchwork.plugins import import_plugins
 from matchwork.processes import share_cores, when_parent_ends
 
@@ -26,15 +26,7 @@ OUTCOME, ERROR = "outcome", "error"
 
 @dataclass(frozen=True)
 class Task:
-    """A job as it is sent to a worker.
-
-    Args:
-        file: The pickled data that the seeds of the experiment share.
-        plugins: Modules to import before it is read.
-        seed: The seed.
-        folder: Folder for its matcher, runs and checkpoints.
-        resume: Whether to go on from a checkpoint.
-    """
+    """A job as it is sent to a worker."""
 
     file: Path
     plugins: tuple[str, ...]
@@ -62,13 +54,9 @@ class _Reporter(Observer):
 def work(
     parent: "Connection[Any, Any]", num_workers: int, environment: Mapping[str, str], stop: Event
 ) -> None:
-    """Train the tasks that the parent sends, until it closes the connection.
+    """Train the tasks that the parent sends, until it closes the connection or sets `stop`.
 
-    Args:
-        parent: Connection to the parent, for tasks and messages.
-        num_workers: Number of workers that share the cores.
-        environment: The parent's environment variables; the fork server may have older ones.
-        stop: Set when no further task may start.
+    `environment` holds the parent's variables, since the fork server may have older ones.
     """
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the fork server

@@ -65,15 +65,7 @@ class SweepResult:
 
 
 def stale_combinations(sweep: Sweep, result: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the combinations whose stored settings are not those of the sweep.
-
-    Args:
-        sweep: The sweep as its file is now.
-        result: The result as it is stored.
-
-    Returns:
-        The keys that differ, by the label of the combination; those that it lacks are left out.
-    """
+    """Return the changed keys of combinations whose stored settings are not the sweep's."""
     rows = {one.label: _row_of(one, result["combinations"]) for one in sweep.combinations}
     found = {
         one.label: one.recipe.differences(row["settings"])

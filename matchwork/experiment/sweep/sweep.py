@@ -14,13 +14,7 @@ from matchwork.data.catalogue import CATALOGUE
 from matchwork.errors import ConfigError, MatchworkError
 from matchwork.evaluate import canonical
 from matchwork.experiment.recipe import Recipe, make_recipe
-from matchwork.experiment.recipe.files import (
-    is_key,
-    parse_change,
-    put,
-    read_recipe_file,
-    read_toml,
-)
+from matchwork.experiment.recipe.files import is_key, parse_change, put, read_recipe_file, read_toml
 from matchwork.registry import did_you_mean
 
 KEYS = ("base", "sweep", "set", "chart")
@@ -86,11 +80,7 @@ class Sweep:
     combinations: Sequence[Combination]
 
     def only(self, wanted: Sequence[str]) -> list[Combination]:
-        """Return the combinations that have all of these values.
-
-        Args:
-            wanted: Conditions such as `model.name=hcan`.
-        """
+        """Return the combinations that have all of these values, such as `model.name=hcan`."""
         fixed: dict[str, Any] = {}
         for text in wanted:
             key, value = parse_change(text, "--only")
@@ -122,13 +112,7 @@ def as_word(value: object) -> str:
 def load_sweep(
     path: str | Path, overrides: Sequence[str] = (), data_root: str | Path | None = None
 ) -> Sweep:
-    """Read a sweep and check every combination.
-
-    Args:
-        path: The TOML file.
-        overrides: Changes to all combinations, such as `section.key=value`.
-        data_root: Folder that holds the catalogued data sets.
-    """
+    """Read a sweep and check every combination; see `load_recipe` for the arguments."""
     path = Path(path)
     tables = read_toml(path, "sweep")
     if "sweep" not in tables:
@@ -142,7 +126,10 @@ def load_sweep(
     if not isinstance(base, str):
         raise ConfigError(f"{path}: key 'base' is missing: a recipe, relative to this file")
     keys = _swept(tables["sweep"], f"{path}: section [sweep]")
-    changes = _changes(tables.get("set", {}), overrides, keys, path)
+    changes = dict(_flat(tables.get("set", {}), f"{path}: section [set]"))
+    changes |= dict(parse_change(override) for override in overrides)
+    for key in changes.keys() & keys.keys():
+        raise ConfigError(f"{path}: {key} is both set and swept; choose one")
     base_tables = read_recipe_file(path.parent / base, f"the base of {path},")
     base_tables.pop("paper", None)  # published numbers are about the base alone
     for key, value in changes.items():
@@ -163,17 +150,6 @@ def _swept(table: object, where: str) -> dict[str, list[Any]]:
             if value in values[:index]:
                 raise ConfigError(f"{where}: {key} names {value!r} twice")
     return keys
-
-
-def _changes(
-    table: object, overrides: Sequence[str], keys: Mapping[str, Any], path: Path
-) -> dict[str, Any]:
-    changes = dict(_flat(table, f"{path}: section [set]"))
-    changes |= dict(parse_change(override) for override in overrides)
-    for key in changes:
-        if key in keys:
-            raise ConfigError(f"{path}: {key} is both set and swept; choose one")
-    return changes
 
 
 def _flat(table: object, where: str, section: str = "") -> Iterator[tuple[str, Any]]:
@@ -197,22 +173,20 @@ def _combine(
     keys: Mapping[str, Sequence[Any]],
     data_root: str | Path | None,
 ) -> Iterator[Combination]:
-    seen: list[tuple[dict[str, Any], str]] = []
+    seen: dict[str, str] = {}
     for chosen in product(*keys.values()):
         values = dict(zip(keys, chosen, strict=True))
         tables = deepcopy(dict(base))
         for key, value in values.items():
             put(tables, key, value, f"{path}: section [sweep]: {key}")
-        said = ", ".join(f"{key} = {as_word(value)}" for key, value in values.items())
+        described = ", ".join(f"{key} = {as_word(value)}" for key, value in values.items())
         try:
             recipe = make_recipe(name, tables, "recipe", data_root)
         except MatchworkError as error:
-            raise ConfigError(f"{path}: with {said}: {error}") from error
-        settings = recipe.to_dict()
-        for other, same in seen:
-            if settings == other:
-                raise ConfigError(f"{path}: {said} is the same experiment as {same}")
-        seen.append((settings, said))
+            raise ConfigError(f"{path}: with {described}: {error}") from error
+        if same := seen.get(recipe.hash):
+            raise ConfigError(f"{path}: {described} is the same experiment as {same}")
+        seen[recipe.hash] = described
         yield Combination(values, replace(recipe, name=f"{path.stem}: {label(values)}"))
 
 
@@ -262,7 +236,12 @@ def _check_drawable(chart: ChartSection, combination: Combination, where: str) -
             'add "train.dev_loss_every" = 100 (batches) to [set]'
         )
     if chart.split == "dev":
-        _check_dev(chart, recipe, where)
+        measured = recipe.train.dev_measure  # no other is measured on dev
+        if canonical(chart.measure) != measured:
+            raise ConfigError(
+                f"{where}: {chart.measure} is not measured on dev, only train.dev_measure, which "
+                f"is {measured}; use that, or set the other"
+            )
         return
     known = recipe.data.measures
     if not known and recipe.data.name in CATALOGUE:
@@ -271,14 +250,4 @@ def _check_drawable(chart: ChartSection, combination: Combination, where: str) -
     if chart.measure and names and canonical(chart.measure) not in names:
         raise ConfigError(
             f"{where}: {chart.measure} will not be measured; {did_you_mean(chart.measure, names)}"
-        )
-
-
-def _check_dev(chart: ChartSection, recipe: Recipe, where: str) -> None:
-    """Check that the measure is the one that chooses the epoch: no other is measured on dev."""
-    measured = recipe.train.dev_measure
-    if canonical(chart.measure) != measured:
-        raise ConfigError(
-            f"{where}: {chart.measure} is not measured on dev, only train.dev_measure, which is "
-            f"{measured}; use that, or set the other"
         )

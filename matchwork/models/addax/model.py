@@ -22,9 +22,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import require_at_least, require_dropout, require_positive
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_at_least, require_dropout, require_positive
 from matchwork.interact import (
     Codes,
     Evidence,
@@ -35,7 +35,7 @@ from matchwork.interact import (
     attend,
     max_sim,
 )
-from matchwork.interact.precision import product_type
+from matchwork.interact.similarity import product_type
 from matchwork.models.addax.hashing import Hashed, HashingDenoiser, SmallLinear
 from matchwork.models.addax.mag_cell import MagCell, MagOutput
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding

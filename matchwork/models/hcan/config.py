@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from matchwork.config import require_at_least, require_dropout
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_at_least, require_dropout
 from matchwork.models.base import ModelConfig
 from matchwork.models.hcan.levels import LevelKind
 from matchwork.models.hcan.relevance import Competitors

@@ -26,7 +26,7 @@ from torch.nn.functional import pad
 
 from matchwork.encode import Encoded, Encoder
 from matchwork.interact import Evidence, Interaction, LazyMapping, WordWeights, pair_mask
-from matchwork.interact.precision import ScoreLayer
+from matchwork.interact.similarity import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register, trim_padding
 from matchwork.models.hcan.config import PRESETS, HCANConfig
 from matchwork.models.hcan.feature_means import FeatureMeans

@@ -25,11 +25,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from matchwork.config import require_at_least, require_dropout
 from matchwork.encode import Encoded, Encoder, WordEmbedding
 from matchwork.encode.word_embedding import hashed_vectors
+from matchwork.inputs import require_at_least, require_dropout
 from matchwork.interact import LazyMapping, WordWeights
-from matchwork.interact.precision import ScoreLayer
+from matchwork.interact.similarity import ScoreLayer
 from matchwork.models.base import MatchModel, MatchOutput, ModelConfig, register
 from matchwork.models.iam.energy import AdjacentEnergy
 from matchwork.models.iam.interactive_attention import (

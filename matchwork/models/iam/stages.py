@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from matchwork.config import require_at_least
 from matchwork.encode import Encoded
+from matchwork.inputs import require_at_least
 from matchwork.models.iam.energy import AdjacentEnergy, neighbours
 from matchwork.models.iam.language_model import LanguageModel, Predicted
 from matchwork.models.iam.two_way import TextReader

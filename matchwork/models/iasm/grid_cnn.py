@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from matchwork.interact.precision import ScoreLayer
+from matchwork.interact.similarity import ScoreLayer
 
 CHANNELS = (16, 32)
 POOLED = (4, 8)  # rows x columns, for texts of any length

@@ -22,8 +22,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from matchwork.encode import Encoded
-from matchwork.interact.precision import product_type, wide_type
-from matchwork.interact.similarity import Cosines, cosine_table
+from matchwork.interact.similarity import Cosines, cosine_table, product_type, wide_type
 from matchwork.kernels import kernel
 
 

@@ -25,9 +25,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_at_least
 from matchwork.interact import (
     Evidence,
     Interaction,

@@ -23,9 +23,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from matchwork.config import require_at_least
 from matchwork.encode import Encoded, Encoder
 from matchwork.errors import ConfigError
+from matchwork.inputs import require_at_least
 from matchwork.interact import (
     Evidence,
     Interaction,
@@ -35,7 +35,7 @@ from matchwork.interact import (
     pair_mask,
     same_words,
 )
-from matchwork.interact.precision import ScoreLayer
+from matchwork.interact.similarity import ScoreLayer
 from matchwork.kernels.spatial_gru import (
     ENGINES,
     Activation,

@@ -17,7 +17,7 @@ import torch
 from matchwork.data import Dataset, load
 from matchwork.encode import WordEmbedding
 from matchwork.experiment import Observer
-from matchwork.experiment.train_seed import SeedObserver
+from matchwork.experiment.seed_observer import SeedObserver
 from matchwork.matcher import Matcher
 from matchwork.models import MatchSRNN, MatchSRNNConfig
 from matchwork.studies.match_srnn.figures import LCSFigures, LCSGrid, lcs_figures, lcs_grids
