@@ -91,8 +91,8 @@ def _speeds(
 
     def jobs(texts: list[str]) -> list[Callable[[], object]]:
         return [
-            lambda: full.rank(QUERY, texts),
-            lambda: rounded.rank(QUERY, texts),
+            lambda: full.rerank(QUERY, texts),
+            lambda: rounded.rerank(QUERY, texts),
             lambda: peer.rank(QUERY, texts, show_progress_bar=False),
         ]
 

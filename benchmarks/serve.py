@@ -126,7 +126,7 @@ def _batching(name: str, service: Service, place: str, seconds: float, repeats: 
 
 
 def _rank(same: Matcher, asked: dict[str, object]) -> None:
-    same.rank(asked["query"], asked["documents"])  # type: ignore[arg-type]
+    same.rerank(asked["query"], asked["documents"])  # type: ignore[arg-type]
 
 
 def _beside_direct(value: float, unit: str, peer: float, target: Target | None = None) -> Figure:

@@ -41,7 +41,7 @@ def test_values_are_joined_where_they_have_an_order():
 def test_powers_of_ten_stand_in_their_order():
     ((chart, _),) = sweep_charts(result([1e-8, 1e-6, 1e-4], "dev"))
     points = points_of(chart)
-    assert [point["place"] for point in points] == [0, 1, 2]
+    assert [point["x"] for point in points] == ["1e-08", "1e-06", "0.0001"]
     ((chart, _),) = sweep_charts(result([1.0, 3.0, 5.0], "dev"))
     points = points_of(chart)
-    assert [point["place"] for point in points] == [1, 3, 5]
+    assert [point["x"] for point in points] == [1, 3, 5]

@@ -68,7 +68,7 @@ def test_from_recipe_to_matcher(load, tmp_path, bert_folder, settings):
     [
         (
             "vectors.cross_encode=true train.negatives=in-batch",
-            r"reads both at once; use \"labelled\" or",
+            r"cross-encodes pairs; use \"labelled\" or",
         ),
         (
             "vectors.cross_encode=true vectors.special_tokens=token",
