@@ -133,11 +133,12 @@ def test_a_saved_matcher_needs_no_wordnet(tmp_path: Path) -> None:
     matcher = Matcher(TOKENIZER, linked_model())
     pairs = [("a e", "b f"), ("x", "y d"), ("c", "f")]
     matcher.save(tmp_path / "matcher")
-    assert (Matcher.load(tmp_path / "matcher", device="cpu").score(pairs) == matcher.score(pairs)).all()
+    opened = Matcher.load(tmp_path / "matcher", device="cpu")
+    assert (opened.score(pairs) == matcher.score(pairs)).all()
     code = (
         "import sys; sys.modules['nltk'] = None\n"
         "from matchwork import Matcher\n"
-        f"print(Matcher.load({str(tmp_path / 'matcher')!r}, device="cpu").score({pairs!r}).tolist())"
+        f"print(Matcher.load({str(tmp_path / 'matcher')!r}).score({pairs!r}).tolist())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     np.testing.assert_allclose(eval(done.stdout), matcher.score(pairs), rtol=1e-6)
