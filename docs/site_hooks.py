@@ -25,6 +25,7 @@ _MATH = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<tex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
 _MARKUP = re.compile(r"\[/?(?:bold|cyan|dim|green|yellow|red|italic)?\]")
+_NAMED_BLOCK = re.compile(r"^```(?P<language>\w+) (?P<file>[\w.-]+)$", re.MULTILINE)
 _copied: dict[str, Path] = {}
 
 
@@ -45,9 +46,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Point links that leave `docs/` to the copies."""
+    """Point links that leave `docs/` to the copies; title code blocks that name a file."""
     if page.file.src_uri in PAGES:
         return markdown
+    markdown = _NAMED_BLOCK.sub(r'```\g<language> title="\g<file>"', markdown)
     return _rewrite(markdown, f"docs/{page.file.src_uri}", page.file.src_uri)
 
 

@@ -1,7 +1,7 @@
-"""A model of your own: settings, equations, one `register` line; the rest of the library knows it.
+"""Define a model: settings, equations and one `register` line.
 
-This one lets every query word look for its nearest document word (the MaxSim of ColBERT) and
-learns how much the nearest ones count.
+The model takes the most similar document word of each query word (ColBERT's MaxSim) and learns
+the scale of their mean.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from matchwork.models import MatchModel, MatchOutput, ModelConfig, register
 
 @dataclass(frozen=True, kw_only=True)
 class NearestWordConfig(ModelConfig):
-    """`power` above 1 lets close words count for more."""
+    """`power` above 1 gives similar words more weight."""
 
     power: float = 3.0
 
@@ -40,7 +40,7 @@ class NearestWord(MatchModel):
         self.scale = nn.Parameter(torch.tensor(5.0))
 
     def match(self, query: Encoded, document: Encoded) -> MatchOutput:
-        """Padding is neither a nearest word nor counted in the mean."""
+        """Score a batch of pairs; padding is ignored."""
         similarity = cosine(query, document)
         nearest = masked_max(similarity.values, similarity.mask).clamp_min(1e-6)
         total = (nearest**self.config.power * query.mask).sum(dim=-1)

@@ -1,11 +1,11 @@
-"""Is a change an improvement? Two rankings of the same queries and a paired test."""
+"""Compare two rankings of the same queries with a paired test."""
 
 import matchwork as mw
 from matchwork.data import read_qrels, read_run, write_qrels, write_run
 
 
 def main() -> None:
-    """BM25 with and without stemming, through the files that any other program reads."""
+    """Compare BM25 with and without stemming, by way of TREC run files."""
     data = mw.toy()
     queries, documents, qrels = {}, {}, {}
     for split in data.splits.values():

@@ -1,4 +1,4 @@
-"""Why did this document match? The word pairs behind a score, as text, HTML and a picture."""
+"""Explain a score by its word pairs, as text, HTML and a picture."""
 
 from matchwork import explain, toy, train
 from matchwork.explain import save
@@ -6,7 +6,7 @@ from matchwork.matcher import Matcher
 
 
 def main() -> None:
-    """Train IASM, take one pair apart."""
+    """Train IASM and explain one pair."""
     data = toy()
     matcher = Matcher.build("iasm-dynamic", data["train"].texts, trainable=False, num_layers=3)
     train(matcher, data, max_epochs=3, negatives="own", seed=7)

@@ -1,4 +1,4 @@
-"""A LangChain retriever in two stages: BM25 finds documents, a matcher chooses among them."""
+"""A two-stage LangChain retriever: BM25 retrieves candidates, a matcher re-ranks them."""
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -13,7 +13,7 @@ TEXTS = [text for split in DATA.splits.values() for text in split.documents.valu
 
 
 class TwoStages(BaseRetriever):
-    """What BM25 finds, re-ranked."""
+    """Retrieve with BM25 and re-rank."""
 
     index: BM25
     rerank: MatchworkRerank

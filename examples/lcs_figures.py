@@ -1,7 +1,7 @@
-"""Has Match-SRNN learnt the recursion of the longest common subsequence? Four figures a run.
+"""Measure whether Match-SRNN has learnt the recursion of the longest common subsequence.
 
-`python lcs_figures.py RUN... [--out FILE.json]`: each RUN is a folder that
-`matchwork train recipes/lcs/....toml` made, with a trained matcher for every seed.
+`python lcs_figures.py RUN... [--out FILE.json]` prints four figures for each run. RUN is a folder
+from `matchwork train recipes/lcs/....toml`, with a trained matcher for every seed.
 """
 
 from argparse import ArgumentParser

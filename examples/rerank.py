@@ -1,4 +1,4 @@
-"""Two stages: BM25 finds documents, a matcher re-ranks them, both scores are fused."""
+"""Search in two stages: BM25 retrieves, a matcher re-ranks, and both scores are fused."""
 
 from matchwork import BM25, Pipeline, toy, train
 from matchwork.matcher import Matcher
@@ -11,7 +11,7 @@ def main() -> None:
     matcher = Matcher.build("bag", data["train"].texts)
     train(matcher, data, max_epochs=5, seed=7)
 
-    # Half and half here; with enough dev queries `evaluate.fusion.fit_weight` chooses.
+    # Equal weights; with enough dev queries, use `matchwork.evaluate.fusion.fit_weight`.
     pipeline = Pipeline(BM25.fit(documents, stemmer="english"), matcher, depth=20, weight=0.5)
     for hit in pipeline.search("author of the play hamlet", top_k=3):
         print(hit.rank, f"{hit.score:.3f}", hit.document.text)

@@ -1,4 +1,4 @@
-"""Train a matcher on a few handwritten questions and measure it beside BM25."""
+"""Train a matcher on a few handwritten questions and compare it with BM25."""
 
 import matchwork as mw
 
@@ -6,7 +6,7 @@ MEASURES = ["AP", "RR"]
 
 
 def main() -> None:
-    """Train, save, open again, measure."""
+    """Train, save, open and evaluate a matcher."""
     data = mw.toy()
     matcher = mw.Matcher.build("knrm", data["train"].texts, num_kernels=6)
     result = mw.train(matcher, data, max_epochs=10, learning_rate=1e-2, batch_size=4, seed=7)
@@ -15,9 +15,8 @@ def main() -> None:
 
     test = data["test"]
     for scorer in (mw.BM25.fit(test.documents), mw.load("runs/knrm")):
-        run = mw.rank_all(scorer, test.queries, test.documents, test.candidates)
-        found = mw.evaluate(run, test.qrels, MEASURES)
-        print(f"{scorer.name:<6}", {name: round(value, 3) for name, value in found.values.items()})
+        values = mw.evaluate(scorer, test, MEASURES).values
+        print(f"{scorer.name:<6}", {name: round(value, 3) for name, value in values.items()})
 
 
 if __name__ == "__main__":

@@ -173,4 +173,5 @@ def test_other_data_is_read(write_recipe):
     first = prepare(load_recipe(write_recipe()))
     text = write_recipe().read_text()
     part = load_recipe(write_recipe(text.replace("[model]", "fraction = 0.5\n[model]")))
-    assert len(prepare(part, like=first).train.queries) < len(first.train.queries)
+    parts = [one.dataset["train"].queries for one in (prepare(part, like=first), first)]
+    assert len(parts[0]) < len(parts[1])
