@@ -148,7 +148,7 @@ def _in_new_process(command: list[str]) -> Walk:
     done = subprocess.run(
         [sys.executable, __file__, "--command", json.dumps(command)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         stdout=subprocess.PIPE,
         text=True,
         check=True,

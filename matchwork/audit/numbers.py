@@ -1,7 +1,4 @@
-"""Numbers of one split, and what two splits share.
-
-Texts that differ only in case, punctuation and spacing count as equal and have one number.
-"""
+"""Numbers of one split, and what two share; texts equal but for case and punctuation count once."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -65,10 +65,7 @@ def compare_orders(split: Split, protocol: str) -> Orders | None:
 
 
 def first_stage(split: Split) -> FirstStage | None:
-    """Return the upper bound of reranking, over queries with a relevant document; None without.
-
-    Candidates are taken as they are; a collection is searched with BM25.
-    """
+    """Return the upper bound of reranking candidates, or BM25's results in a collection, if any."""
     relevant = {
         query: {document for document, grade in split.qrels.get(query, {}).items() if grade > 0}
         for query in split.queries

@@ -19,8 +19,8 @@ from matchwork.cli.options import (
     Protocol,
     data_options,
     examples,
+    read_columns,
 )
-from matchwork.cli.options import columns as read_columns
 from matchwork.errors import DataError
 
 if TYPE_CHECKING:

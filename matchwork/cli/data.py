@@ -15,9 +15,9 @@ from matchwork.cli.options import (
     DataOptions,
     DataRoot,
     Json,
-    columns,
     data_options,
     examples,
+    read_columns,
 )
 from matchwork.report.numbers import Cell, shortened
 
@@ -149,7 +149,7 @@ def _load(
 ) -> "Dataset":
     from matchwork.data import load
 
-    options, named = data_options(option), columns(column_names)
+    options, named = data_options(option), read_columns(column_names)
     with show.working(f"reading {name}"):
         return load(name, data_root, splits, columns=named, **options)
 

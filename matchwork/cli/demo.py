@@ -28,30 +28,17 @@ def demo(
     json: Json = False,
 ) -> None:
     """Build a data set, train a matcher, compare it with BM25, explain and save it (minutes)."""
-    if lcs:
-        _lcs(out, json)
-        return
     with show.working("starting"):
         from matchwork.cli.progress import Watcher
-        from matchwork.demo import run_demo
-
-    with Watcher(quiet=json) as watcher:
-        result = run_demo(out, watcher)
-    if json:
-        show.as_json(result.to_dict())
-    else:
-        _print(result)
-
-
-def _lcs(out: Path, json: bool) -> None:
-    with show.working("starting"):
-        from matchwork.cli.progress import Watcher
+        from matchwork.demo import DemoResult, run_demo
         from matchwork.studies.match_srnn import run_lcs_demo
 
     with Watcher(quiet=json) as watcher:
-        result = run_lcs_demo(out, watcher)
+        result = run_lcs_demo(out, watcher) if lcs else run_demo(out, watcher)
     if json:
         show.as_json(result.to_dict())
+    elif isinstance(result, DemoResult):
+        _print(result)
     else:
         _print_lcs(result)
 

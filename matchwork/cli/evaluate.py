@@ -22,8 +22,8 @@ from matchwork.cli.options import (
     data_options,
     examples,
     listed,
+    read_columns,
 )
-from matchwork.cli.options import columns as read_columns
 from matchwork.errors import ConfigError
 from matchwork.report.numbers import MISSING, Cell, interval, p_value, signed
 

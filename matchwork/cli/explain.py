@@ -17,8 +17,8 @@ from matchwork.cli.options import (
     Json,
     data_options,
     examples,
+    read_columns,
 )
-from matchwork.cli.options import columns as read_columns
 from matchwork.errors import ConfigError
 from matchwork.files import write_json, write_text
 

@@ -100,7 +100,7 @@ def pairs(values: Sequence[str], flag: str) -> dict[str, str]:
     return table
 
 
-def columns(text: str | None) -> "Columns | None":
+def read_columns(text: str | None) -> "Columns | None":
     """Parse `--columns`."""
     if text is None:
         return None

@@ -8,7 +8,7 @@ import typer
 
 import matchwork
 from matchwork.cli import show
-from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, Precision, columns, examples
+from matchwork.cli.options import MATCHER_HELP, ColumnNames, Json, Precision, examples, read_columns
 from matchwork.errors import DataError
 from matchwork.files import numbered_lines
 from matchwork.report.numbers import Cell, shortened
@@ -114,7 +114,7 @@ def _read_table(path: Path, column_names: str | None) -> "list[Document]":
     from matchwork.data.tables import read_table
     from matchwork.types import Document
 
-    table, named = read_table(path), columns(column_names)
+    table, named = read_table(path), read_columns(column_names)
     text_name = named and named.document
     id_name = named and named.document_id
     text_column = text_name or find_column(table.names, ALIASES["document"])

@@ -17,7 +17,7 @@ import typer
 
 import matchwork
 from matchwork.cli import show
-from matchwork.cli.options import OPENED_HELP, ColumnNames, Json, Precision, columns, examples
+from matchwork.cli.options import OPENED_HELP, ColumnNames, Json, Precision, examples, read_columns
 from matchwork.errors import ConfigError, DataError
 from matchwork.files import atomic_write
 
@@ -109,7 +109,7 @@ def _open_pairs(path: Path, column_names: str | None) -> tuple[Iterator["PairRow
     """Return the rows and the names of the columns that they have."""
     from matchwork.data import read_pairs
 
-    rows = read_pairs(path, columns(column_names), require_label=False)
+    rows = read_pairs(path, read_columns(column_names), require_label=False)
     first = next(rows)  # a file without rows is an error of the reader
     copied = [name for name in _COPIED if getattr(first, name) is not None]
     return chain([first], rows), copied

@@ -45,15 +45,7 @@ def table(
     note: str = "",
     max_width: Mapping[str, int] | None = None,
 ) -> None:
-    """Print rows under a header, as wide as the screen.
-
-    Args:
-        header: Column names.
-        rows: Cells, as many in each row as there are column names.
-        title: A line above the table.
-        note: A line below it.
-        max_width: Column name -> most letters per line of its cells.
-    """
+    """Print rows under a header, between title and note; `max_width` is column -> letters."""
     if title:
         line(f"\n{title}", "bold")
     for grid in grids(header, rows, out().width, max_width):

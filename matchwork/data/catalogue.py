@@ -27,10 +27,7 @@ ReadSplits: TypeAlias = Callable[..., dict[str, Split]]
 
 @dataclass(frozen=True)
 class Counts:
-    """Expected size of a split, checked whenever it is read; None is not checked.
-
-    Positives are the labelled pairs with a label above 0 whose document has a text.
-    """
+    """Expected size of a split, None if unchecked; positives have a label above 0 and a text."""
 
     queries: int
     judgements: int

@@ -8,10 +8,7 @@ _SHOWN = 60  # characters of a text in a message
 
 
 def check_classes(split: Split, task: Task, num_classes: int, model: str) -> None:
-    """Raise if the labels of a classification do not fit the model, before work begins.
-
-    Grades of a ranking are not classes and may be any number.
-    """
+    """Raise if the labels of a classification do not fit the model; grades may be any number."""
     if task != "classification":
         if num_classes > 2:
             raise ConfigError(

@@ -61,11 +61,7 @@ def collection_split(
     *,
     source: Path,
 ) -> Split:
-    """Make a split of a collection, after checking that its parts belong together.
-
-    At least one judged document and all candidates must be in the corpus; without pools, every
-    query searches the corpus.
-    """
+    """Check that parts belong together, and make a split; without pools, search the corpus."""
     for kind, ids in (("judgements", qrels), ("pools", pools or {})):
         unknown = [query_id for query_id in ids if query_id not in queries]
         if unknown:
@@ -97,10 +93,7 @@ def with_truth(pools: Pools, qrels: Qrels) -> dict[str, tuple[str, ...]]:
 
 
 def read_collection(folder: str | Path, splits: Sequence[str] | None = None) -> dict[str, Split]:
-    """Read `corpus`, `queries.SPLIT`, `qrels.SPLIT` and, if present, `pool.SPLIT`.
-
-    Without a split's name, `queries` and `qrels` are the split `test`.
-    """
+    """Read `corpus`, `queries.SPLIT`, `qrels.SPLIT` and any `pool.SPLIT`; no SPLIT means `test`."""
     folder = Path(folder)
     documents = read_texts(need_table(folder, "corpus"))
     named = {path.name.split(".")[1] for path in folder.glob("queries.*.*")}

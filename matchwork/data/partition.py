@@ -79,10 +79,7 @@ def part_of(split: Split, name: str, query_ids: Iterable[str]) -> Split:
 
 
 def share_of(split: Split, share: float, task: Task) -> Split:
-    """Return a pseudo-random share of a split; a smaller share is part of every larger one.
-
-    A ranking keeps whole queries, other tasks single pairs.
-    """
+    """Return a share of a split, whole queries of a ranking; larger shares contain smaller ones."""
     if task == "ranking":
         chosen = hold_out(split, share)
         return part_of(split, split.name, filter(chosen.__contains__, split.queries))

@@ -33,13 +33,7 @@ READERS: Registry[Reader] = Registry("reader")
 
 
 def release(marker: str, read: Callable[[Path], Dataset]) -> Reader:
-    """Return the reader of a published release.
-
-    Args:
-        marker: Glob pattern of a file that no other release has; with "", `load` never takes the
-            reader.
-        read: Reads all splits of a folder.
-    """
+    """Return a release's reader; `marker`: glob pattern of a file that only this release has."""
 
     def read_chosen(folder: Path, splits: Sequence[str] | None, columns: Columns | None) -> Dataset:
         dataset = read(folder)

@@ -25,10 +25,7 @@ _BATCH_ROWS = 1024
 
 
 class Table(NamedTuple):
-    """The column names of a file, and `select` to stream some of its columns.
-
-    For every row it yields the line number (row number in Parquet) and the wanted values.
-    """
+    """A file's column names, and `select`, which yields line (or row) numbers with some columns."""
 
     names: list[str]
     select: Callable[[Sequence[str]], Rows]
@@ -92,10 +89,7 @@ def need_table(folder: Path, stem: str) -> Path:
 def tab_separated(
     path: str | Path, num_fields: int | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the tab-separated fields of each line; blank lines are skipped.
-
-    Every line must have `num_fields` fields; by default as many as the first.
-    """
+    """Yield number and fields of lines not blank, all with `num_fields` or as many as the first."""
     rows = ((line, text.split("\t")) for line, text in numbered_lines(path) if text)
     return _equally_long(path, rows, num_fields)
 

@@ -40,13 +40,7 @@ def write_qrels(path: str | Path, qrels: Qrels) -> None:
 
 
 def write_run(path: str | Path, run: Run, tag: str = "matchwork") -> None:
-    """Write rankings from best to worst (ties in the order given), atomically.
-
-    Args:
-        path: The file; a name ending in `.gz` is compressed.
-        run: Scores, written with all their digits.
-        tag: Last column of every line, one word.
-    """
+    """Write rankings from best to worst (ties as given), atomically; `.gz` is compressed."""
     _check_ids(run)
     if len(tag.split()) != 1:
         raise DataError(f"a run's tag is one word, got {tag!r}")

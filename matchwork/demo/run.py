@@ -32,18 +32,10 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo measured and where it lies.
+    """Measurements on test by system, and three examples, the first of them explained.
 
-    Args:
-        dataset: The data set.
-        evaluations: System -> its evaluation on test.
-        comparisons: System -> measure -> its comparison with BM25.
-        weight: Weight of the matcher in the fusion, chosen on dev.
-        examples: Query -> the best documents.
-        explanation: Why the best document of the first example was found.
-        history: Numbers of every epoch.
-        out: Folder of matcher, report and picture.
-        seconds: Time it all took.
+    `comparisons` are with BM25; `weight` is that of the matcher in the fusion, chosen on dev;
+    `history` holds the numbers of every epoch.
     """
 
     dataset: Dataset

@@ -13,11 +13,7 @@ Part: TypeAlias = Sequences | tuple[int, ...]
 
 
 class ConcatenatedTexts(NamedTuple):
-    """A batch of texts made of several parts, with padding at the end only.
-
-    `ids` and `mask` have shape (batch, length); `positions` holds for every part where its
-    tokens are, shape (batch, length of the part).
-    """
+    """Texts of several parts, padded at the end; `positions` holds where each part's tokens are."""
 
     ids: Tensor
     mask: Tensor

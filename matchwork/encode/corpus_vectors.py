@@ -1,9 +1,4 @@
-"""Word vectors learnt from a corpus.
-
-Positive pointwise mutual information of words within a window, factorised by a truncated
-singular value decomposition (Levy and Goldberg, Neural Word Embedding as Implicit Matrix
-Factorization, NeurIPS 2014): seconds on a corpus of a few million words.
-"""
+"""Word vectors of a corpus: positive PMI, factorised by SVD (Levy and Goldberg, NeurIPS 2014)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +20,8 @@ def learn_vectors(
 ) -> npt.NDArray[np.float32]:
     """Learn a vector of unit length per word; words that never occur get zeros.
 
-    Args:
-        table: The corpus.
-        vocab_size: Number of known words; larger ids are ignored.
-        dim: Width of the vectors.
-        window: Greatest distance of words that count as neighbours.
-        shift: Number of negative samples that the factorisation imitates.
-        smoothing: Exponent of context frequencies; below 1 it damps frequent contexts.
-        seed: Seed of the decomposition.
+    `window` is the greatest distance of neighbours, `shift` the number of negative samples that the
+    factorisation imitates; a `smoothing` exponent below 1 damps frequent contexts.
     """
     counts = _cooccurrences(table, vocab_size, window)
     vectors = np.zeros((vocab_size, dim), dtype=np.float32)

@@ -48,10 +48,6 @@ class TransformerEncoder(Encoder):
 
     Models match the text, not [CLS]: vectors of special tokens are kept separately. A frozen
     transformer computes no gradients and has no dropout.
-
-    Args:
-        config: The settings.
-        transformer: A network of the transformers library; by default one with random weights.
     """
 
     Config: ClassVar[type[TransformerConfig]] = TransformerConfig

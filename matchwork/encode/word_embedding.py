@@ -64,12 +64,7 @@ class WordEmbeddingConfig:
 
 @ENCODERS.register("word-embedding")
 class WordEmbedding(Encoder):
-    """An embedding table of words.
-
-    Args:
-        config: The settings.
-        table: The vectors, shape (vocab_size, dim); hashed vectors if left out.
-    """
+    """An embedding table of words; without `table`, (vocab_size, dim), its vectors are hashed."""
 
     Config: ClassVar[type[WordEmbeddingConfig]] = WordEmbeddingConfig
     kind: ClassVar[str] = "word-embedding"
@@ -102,15 +97,7 @@ class WordEmbedding(Encoder):
         trainable: bool = False,
         unknown: Literal["hash", "const"] = "hash",
     ) -> "WordEmbedding":
-        """Build a table from pre-trained vectors; words without one are treated as unknown.
-
-        Args:
-            vocabulary: The known words.
-            vectors: Pre-trained vectors; without them all vectors are hashed.
-            dim: Width of the vectors, if there are no pre-trained ones.
-            trainable: Whether training changes the table.
-            unknown: Vectors of unknown words, see `WordEmbeddingConfig`.
-        """
+        """Build a table of known words from `vectors`, or from hashed ones of width `dim`."""
         dim = vectors.dim if vectors is not None else dim
         config = WordEmbeddingConfig(
             vocab_size=len(vocabulary), dim=dim, trainable=trainable, unknown=unknown

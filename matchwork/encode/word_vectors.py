@@ -19,13 +19,7 @@ _CHUNK = 20_000  # lines parsed at a time
 
 
 class WordVectors:
-    """Words with one vector each.
-
-    Args:
-        words: The words; of equal ones the first counts.
-        matrix: The vectors, shape (words, dim).
-        path: The file they come from, for messages.
-    """
+    """Words with one vector each, `matrix` (words, dim); of equal words the first counts."""
 
     def __init__(
         self, words: Sequence[str], matrix: npt.NDArray[Any], path: str | Path | None = None

@@ -21,14 +21,9 @@ PARTS = ("before", "codes", "after")
 
 @dataclass(frozen=True, eq=False)
 class CodeMaps:
-    """Three tables of words by values, cut to the values that differ most between words.
+    """Tables cut to the values that differ most between words; `widths` of vectors and codes.
 
-    Args:
-        side: Whose words these are.
-        before: Vectors before hashing, shape (words, values).
-        codes: Codes, shape (words, bits).
-        after: Vectors restored from the codes, with the columns of `before`.
-        widths: Width of whole vectors and of whole codes.
+    Shape (words, values) for vectors `before` and `after` hashing, (words, bits) for `codes`.
     """
 
     side: Side

@@ -3,26 +3,18 @@
 `.vl.json` is the picture as Vega-Lite, for pages and notebooks that draw it themselves.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from matchwork.explain.explanation import Explanation
 from matchwork.explain.view import MAX_WORDS, views
 from matchwork.report.altair import Chart
 from matchwork.report.drawing import chart_of, stack
-from matchwork.report.page import Section
-from matchwork.report.writers import write
+from matchwork.report.writers import Exportable, write
 
 
 def picture(explanation: Explanation, max_words: int = MAX_WORDS) -> Chart:
-    """Return the charts of all views on one sheet.
-
-    Args:
-        explanation: The explanation.
-        max_words: Most words per side of a chart.
-    """
+    """Return the charts of all views on one sheet, with at most `max_words` per side."""
     charts = [chart for _, view in views() for chart in view.drawings(explanation, max_words)]
     if not charts:
         charts = [chart_of([{"text": "no words to show"}]).mark_text().encode(text="text:N")]
@@ -39,23 +31,11 @@ def save(explanation: Explanation, path: str | Path) -> None:
     Raises:
         ConfigError: No format has this suffix.
     """
-    write(_Export(explanation), path)
-
-
-@dataclass(frozen=True)
-class _Export:
-    explanation: Explanation
-
-    @property
-    def title(self) -> str:
-        return f"Why this score: {self.explanation.model}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.explanation.to_dict()
-
-    def sections(self) -> Iterator[Section]:
-        for _, view in views():
-            yield from view.sections(self.explanation)
-
-    def picture(self) -> Chart:
-        return picture(self.explanation)
+    title = f"Why this score: {explanation.model}"
+    content = Exportable(
+        title,
+        explanation.to_dict,
+        lambda: chain.from_iterable(view.sections(explanation) for _, view in views()),
+        lambda: picture(explanation),
+    )
+    write(content, path)

@@ -47,11 +47,7 @@ class FaithfulnessCurve:
 
     They are relative to the score of the whole document, in standard deviations of such scores.
     One word always stays, since the score of an empty document says little.
-
-    Args:
-        kind: What happens to the words.
-        explained: Scores with the words in the order of the explanation.
-        random: Scores with the words in random order, averaged over the draws.
+    `random` is averaged over the draws.
     """
 
     kind: Kind
@@ -85,15 +81,7 @@ class FaithfulnessCurve:
 
 @dataclass(frozen=True, eq=False)
 class Faithfulness:
-    """Both curves of one matcher.
-
-    Args:
-        model: Name of the matcher.
-        evidence: Title of the numbers that ordered the words.
-        num_draws: Random orders beside each explanation.
-        seed: Of random orders, bootstrap and permutation test.
-        curves: Deletion and insertion.
-    """
+    """Both curves of one matcher; `evidence` is the title of the numbers that ordered the words."""
 
     model: str
     evidence: str

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def explain(matcher: "Matcher", query: str, document: str) -> Explanation:
-    """Score one pair and return the score with the evidence behind it.
-
-    Args:
-        matcher: The matcher.
-        query: The one text.
-        document: The other text.
-    """
+    """Score one pair and return the score with the evidence behind it."""
     from matchwork.interact import Codes, WordWeights
     from matchwork.text.tokenizer import readable
 

@@ -6,13 +6,9 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Shares:
-    """A score, and the scores with the features of a part held at their training mean.
+    """A score, and the scores of each part alone, with all other features at their training mean.
 
-    Args:
-        score: The score as it is.
-        relevance: With the semantic features held at their mean.
-        semantic: With the relevance features held at their mean.
-        neither: With both held, hence equal for every pair.
+    `neither` has both parts at their mean, hence is equal for every pair.
     """
 
     score: float

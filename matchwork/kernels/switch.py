@@ -45,12 +45,7 @@ def disabled() -> Iterator[None]:
 
 
 def kernel(name: str, plain: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that registers a hand-written kernel and puts it behind the switch.
-
-    Args:
-        name: The kernel's name in `KERNELS`.
-        plain: The plain PyTorch version, with the same arguments; it runs while kernels are off.
-    """
+    """Return a decorator that registers a kernel; with kernels off, PyTorch's `plain` runs."""
 
     def decorate(fast: Callable[P, R]) -> Callable[P, R]:
         KERNELS.add(name, Kernel(fast, plain))

@@ -23,12 +23,7 @@ def grids(
 
     Columns of numbers are aligned to the right and never cut. A table of numbers that is wider
     than the screen comes in parts, each with the first column.
-
-    Args:
-        header: Column names.
-        rows: Cells, as many in each row as there are column names.
-        width: Letters per line of the screen.
-        max_width: Column name -> most letters per line of its cells.
+    `max_width` is column name -> most letters per line of its cells.
     """
     columns = [[_as_text(row[position]) for row in rows] for position in range(len(header))]
     numeric = [

@@ -8,11 +8,7 @@ METER = 24  # letters of a full meter
 
 
 class Meter(NamedTuple):
-    """A cell that shows a number as a bar.
-
-    Args:
-        share: Length of the bar, -1 to 1; negative bars have another colour on the console.
-    """
+    """A cell drawn as a bar of length -1 to 1; negative ones have another colour on the console."""
 
     share: float
 

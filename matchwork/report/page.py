@@ -48,14 +48,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; columns of numbers are aligned to the right.
-
-    Args:
-        header: Column names.
-        rows: Cells, as many in each row as there are column names.
-        caption: A line above the table.
-        note: A line below it.
-    """
+    """Rows under a header, with a caption above and a note below; numbers align right."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]

@@ -1,11 +1,9 @@
-"""Charts of results: training curves, systems with intervals, wins and losses, calibration."""
+"""Charts of results: systems with intervals, wins and losses, calibration."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
-from matchwork.errors import DataError
 from matchwork.report.altair import Chart, alt
 from matchwork.report.drawing import INK, chart_of
 from matchwork.report.highlight import NEGATIVE, POSITIVE
@@ -21,40 +19,6 @@ class Bar(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def curve(
-    history: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, by: str = "epoch"
-) -> Chart:
-    """Draw training curves, one panel per column, all numeric ones by default.
-
-    Empty cells are left out, several rows of one epoch are averaged.
-
-    Args:
-        history: Rows as training logs them, or as `csv.DictReader` reads them.
-        columns: Columns to draw.
-        by: Column of the x axis.
-    """
-    points = _points(history, by)
-    names = list(points) if columns is None else list(columns)
-    if not names:
-        raise DataError(f"the history has no numbers by {by!r}; nothing to draw")
-    for name in names:
-        if name not in points:
-            raise DataError(f"the history has no {name!r} by {by!r}; it has {', '.join(points)}")
-    panels = []
-    for name in names:
-        values = [{by: x, "value": sum(ys) / len(ys)} for x, ys in sorted(points[name].items())]
-        panels.append(
-            chart_of(values)
-            .mark_line(color=POSITIVE, point=alt.OverlayMarkDef(color=POSITIVE))
-            .encode(
-                x=alt.X(f"{by}:Q", axis=alt.Axis(tickMinStep=1, grid=False)),
-                y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
-            )
-            .properties(width=300, height=180, title=name.replace("_", " "))
-        )
-    return alt.hconcat(*panels, spacing=32)
 
 
 def bar_with_intervals(rows: Iterable[Bar], measure: str = "") -> Chart:
@@ -111,23 +75,3 @@ def reliability_chart(reliability: "Reliability") -> Chart:
             tooltip=[*tooltip, "pairs:Q"]
         ),
     ).properties(width=260, height=260)
-
-
-def _points(history: Iterable[Mapping[str, Any]], by: str) -> dict[str, dict[float, list[float]]]:
-    """Return column -> epoch -> its values."""
-    points: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in history:
-        position = _number(row.get(by))
-        for name, cell in row.items():
-            value = _number(cell)
-            if position is not None and value is not None and name not in (by, "step"):
-                points[name][position].append(value)
-    return points
-
-
-def _number(cell: object) -> float | None:
-    try:
-        value = float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
-    return value if abs(value) < float("inf") else None

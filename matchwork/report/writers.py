@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from matchwork.errors import ConfigError
 from matchwork.files import atomic_write, write_json, write_text
@@ -11,25 +11,13 @@ from matchwork.report.drawing import to_png, to_svg, to_vega_lite
 from matchwork.report.page import Section, write_report
 
 
-class Exportable(Protocol):
-    """Something that can be data, a page and a picture; each is made only when it is written."""
+class Exportable(NamedTuple):
+    """The title of a page, and functions that make plain values, page and picture when needed."""
 
-    @property
-    def title(self) -> str:
-        """Title of the page."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        ...
-
-    def sections(self) -> Iterable[Section]:
-        """Return the parts of the page."""
-        ...
-
-    def picture(self) -> Chart:
-        """Return everything on one sheet."""
-        ...
+    title: str
+    to_dict: Callable[[], dict[str, Any]]
+    sections: Callable[[], Iterable[Section]]
+    picture: Callable[[], Chart]
 
 
 def write(content: Exportable, path: str | Path) -> None:

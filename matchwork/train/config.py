@@ -120,13 +120,7 @@ class TrainConfig:
         return {name: values[name] for name in keyword_only(function) if name in values}
 
     def check_model(self, num_classes: int, bi_encoded: bool, where: str = "") -> None:
-        """Raise a `ConfigError` if these settings do not fit a model.
-
-        Args:
-            num_classes: Classes that the model tells apart.
-            bi_encoded: Whether the model encodes each text without the other.
-            where: Prefix of error messages.
-        """
+        """Raise a `ConfigError` if the settings do not fit a model; `where` prefixes messages."""
         if num_classes > 2:
             losses = [name for name in LOSSES if LOSSES[name].class_function is not None]
             samplers = [name for name in SAMPLERS if not SAMPLERS[name].draws_negatives]
@@ -177,10 +171,7 @@ class TrainConfig:
 def stage_configs(
     model: ModelConfig, tables: Mapping[str, StageConfig | Mapping[str, Any]], where: str
 ) -> dict[str, StageConfig]:
-    """Return the settings of every stage of a model, with defaults for what `tables` leaves out.
-
-    `where` names the tables in messages ("recipe.toml: section [stage]").
-    """
+    """Return every stage's settings, with defaults; `where` names the tables in messages."""
     known = model.stage_configs
     for name, table in tables.items():
         if not known:

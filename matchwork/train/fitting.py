@@ -181,10 +181,7 @@ def _fingerprint(run: TrainingRun, stages: Sequence[StageResult]) -> str:
 
 @torch.no_grad()
 def fit_feature_means(model: Model, samples: TrainingSet, use_gpu: bool = False) -> None:
-    """Let a trained model collect mean feature values, against which its scores are explained.
-
-    It reads up to `MAX_MEANS_PAIRS` pairs, spread evenly over all; most models collect nothing.
-    """
+    """Let the model collect feature means for explanations, from up to `MAX_MEANS_PAIRS` pairs."""
     was_training, home = model.training, next(model.parameters()).device
     device = torch.device("cuda") if use_gpu else home
     num_pairs = len(samples.labels)

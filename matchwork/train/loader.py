@@ -1,8 +1,4 @@
-"""Batches of an epoch, bucketed by length, from any position on.
-
-The batches of epoch e follow from (seed, e) alone, so that a resumed run continues with the
-next batch without any state of the loader on disk.
-"""
+"""Batches of an epoch by length; they follow from (seed, epoch), so that a run can resume."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,11 +14,7 @@ from matchwork.train.samples import TrainingSet
 
 
 class TrainBatch:
-    """The pairs of groups, one group after the other, with labels and their mask.
-
-    Labels have the shape (groups, candidates) or, with in-batch negatives, (groups, groups):
-    there is one pair per group, and every query is scored with every document.
-    """
+    """Pairs by group; labels and mask are (groups, candidates), or (groups, groups) if in-batch."""
 
     # Not a dataclass: Lightning would convert its tensors in place, and ours are frozen.
     def __init__(self, pairs: PairBatch, labels: Tensor, mask: Tensor) -> None:
@@ -34,11 +26,7 @@ class TrainBatch:
 
 
 class EpochLoader:
-    """Iterates over the rest of an epoch, in batches of `batch_size` groups.
-
-    `position` returns the epoch and the number of its batches that are done; `num_ranks` devices
-    share out the batches.
-    """
+    """Iterates over an epoch from `position()`, (epoch, batches done), on; ranks share it out."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""Losses over groups of scores: point-wise, pair-wise and list-wise.
-
-They are averaged, so that the batch size does not change their scale.
-"""
+"""Losses over groups of scores, point-, pair- and list-wise, averaged over the batch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,10 +47,7 @@ def register_loss(
 
 
 def class_cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """Point-wise: cross entropy of class labels; mean over pairs.
-
-    `logits` has the shape (groups, candidates, classes), `labels` are class indices.
-    """
+    """Point-wise, over logits (groups, candidates, classes) and class labels; mean over pairs."""
     targets = labels.to(torch.int64).masked_fill(~mask, 0)
     terms = functional.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
     return terms.masked_fill(~mask, 0.0).sum() / mask.sum().clamp_min(1)
@@ -76,10 +70,7 @@ def squared_error(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 
 @register_loss("hinge", needs_negatives=True)
 def hinge(scores: Tensor, labels: Tensor, mask: Tensor, *, margin: float = 1.0) -> Tensor:
-    """Pair-wise: `max(0, margin + negative - positive)`, summed in a group, mean over groups.
-
-    Zero exactly when every negative lies at least `margin` below its positive.
-    """
+    """Pair-wise: `max(0, margin + negative - positive)`, summed in a group, mean over groups."""
     positive, negative = (labels > 0) & mask, (labels <= 0) & mask
     terms = torch.relu(margin + scores.unsqueeze(-2) - scores.unsqueeze(-1))
     pairs = positive.unsqueeze(-1) & negative.unsqueeze(-2)
@@ -88,10 +79,7 @@ def hinge(scores: Tensor, labels: Tensor, mask: Tensor, *, margin: float = 1.0) 
 
 @register_loss("softmax", needs_negatives=True)
 def softmax(scores: Tensor, labels: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
-    """List-wise: cross entropy of the softmax over a group with its normalised grades.
-
-    Scores are divided by `temperature`; lower it for scores that lie close together.
-    """
+    """List-wise: cross entropy of the softmax of scores / temperature with normalised grades."""
     targets = labels.to(scores.dtype).masked_fill(~mask, 0.0)
     totals = targets.sum(dim=-1, keepdim=True)
     logits = (scores / temperature).masked_fill(~mask, torch.finfo(scores.dtype).min)

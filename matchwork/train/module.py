@@ -32,10 +32,7 @@ _WORK_PER_SAVE = 10  # seconds of training for each second of saving
 
 
 class TrainingModule(pl.LightningModule):
-    """Trains the model of a run, resumed from `checkpoint`, and writes the files of its folder.
-
-    `fingerprint` identifies the run in its checkpoints.
-    """
+    """Trains a run's model, resumed from `checkpoint`, and writes the files of its folder."""
 
     def __init__(
         self,
@@ -100,10 +97,7 @@ class TrainingModule(pl.LightningModule):
         self._epoch_began = time.monotonic()
 
     def on_train_batch_start(self, batch: TrainBatch, batch_idx: int) -> None:
-        """Set learning rates and random numbers (for dropout) from seed, step and rank alone.
-
-        A resumed run therefore continues exactly as the uninterrupted one.
-        """
+        """Set rates and random numbers from seed, step and rank alone, so that a run can resume."""
         state = self.state
         num_steps = int(self.trainer.num_training_batches) * self.settings.max_epochs
         share = self.settings.learning_rate_share(

@@ -62,20 +62,10 @@ class TrainingRun:
 
 @dataclass(frozen=True)
 class StageResult:
-    """What happened in a stage.
-
-    Attributes:
-        name: The stage's name.
-        hash: Identity of the stage with all that decided its weights.
-        best_epoch: The epoch (from 1) whose weights are used.
-        best_loss: Its loss on dev; None without dev.
-        history: One record per epoch.
-        seconds: Time of all epochs.
-        reused: Whether the weights come from another run.
-    """
+    """What happened in a stage: the best epoch (from 1), its loss on dev, whether it was reused."""
 
     name: str
-    hash: str
+    hash: str  # of all that decided its weights
     best_epoch: int
     best_loss: float | None
     history: list[dict[str, float]]

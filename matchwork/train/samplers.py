@@ -76,10 +76,7 @@ class InBatch(Labelled):
 
 @SAMPLERS.register("random")
 class RandomDocuments(Sampler):
-    """Any document that is not relevant; base of the samplers that draw in other ways.
-
-    Groups have the positive in column 0 and `num_negatives` drawn pairs beside it.
-    """
+    """Any document that is not relevant; groups have the positive first, then the drawn ones."""
 
     def __init__(self, samples: TrainingSet, *, num_negatives: int) -> None:
         self.samples = samples

@@ -43,14 +43,7 @@ class Lists:
 class TrainingSet:
     """Token tables of queries and documents, and every labelled pair as rows of them.
 
-    Attributes:
-        queries: Tokens of every query once.
-        documents: Tokens of every document once.
-        query_rows: Row of each pair's query, shape (pairs,).
-        document_rows: Row of each pair's document, shape (pairs,).
-        labels: Labels divided by the split's label scale, shape (pairs,).
-        document_texts: The documents.
-        query_texts: The queries.
+    Each text is in its table once; `labels` are divided by the split's label scale.
     """
 
     queries: TokenTable
@@ -69,10 +62,7 @@ class TrainingSet:
         max_query_length: int | None = None,
         max_document_length: int | None = None,
     ) -> "TrainingSet":
-        """Tokenise a split, which must have at least one positive pair.
-
-        Texts are cut to the given lengths; None: they are not.
-        """
+        """Tokenise a split that has a positive pair; texts are cut to the given lengths."""
         queries, documents = list(split.queries.values()), list(split.labelled_documents.values())
         query_row = {key: row for row, key in enumerate(split.queries)}
         document_row = {key: row for row, key in enumerate(split.labelled_documents)}

@@ -34,13 +34,10 @@ _HALF = {"16-mixed": torch.float16, "bf16-mixed": torch.bfloat16}
 
 
 class StageLoop:
-    """Trains the module of one stage.
+    """Trains the module of a stage on `device`, with the run's precision and `checkpoint_seconds`.
 
     Random numbers follow from seed, stage name and step alone, so that a resumed run ends exactly
     as an uninterrupted one.
-
-    Of the settings of the whole run, precision and `checkpoint_seconds` apply. The stage's module
-    is on `device`; `fingerprint` identifies the stage in its checkpoints.
     """
 
     def __init__(

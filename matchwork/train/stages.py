@@ -36,10 +36,7 @@ def stage_cache() -> Path:
 
 
 def run_stages(run: TrainingRun) -> list[StageResult]:
-    """Train every stage of the run's model, or load it if an equal one is finished.
-
-    Each stage has a folder in `stages` of the run's folder, and is resumed from there.
-    """
+    """Train each stage of the model, resume it from its folder, or load an equal finished one."""
     model = run.model
     torch.manual_seed(run.seed)  # for parts that only stages need, made in the next line
     stages = model.stages()
@@ -140,10 +137,7 @@ def _run_hash(encoder: Encoder, precision: str, seed: int) -> str:
 def _stage_hash(
     stage: Stage, shared: str, splits: Sequence[Texts], earlier: Sequence[StageResult]
 ) -> str:
-    """Return a hash of all that decides a stage's weights; call it before the stage is trained.
-
-    `shared` is the `_run_hash`, `earlier` the results of the stages before.
-    """
+    """Return a hash of all that decides a stage's weights; call it before the stage is trained."""
     used = [each.hash for each in earlier if stage.after is None or each.name in stage.after]
     settings = [stage.name, to_table(stage.config), dict(stage.reads), repr(stage.module)]
     tables = [

@@ -28,18 +28,7 @@ LOG_EVERY = 20  # steps
 
 @dataclass
 class TrainState:
-    """The state of a run.
-
-    Attributes:
-        epoch: Epochs done.
-        batch: Batches done of the epoch under way.
-        step: Batches done in all.
-        loss_sum: Sum of the losses of the epoch under way.
-        best_value: Best dev value so far; None without dev.
-        best_epoch: The epoch (from 1) with that value.
-        history: One record per epoch.
-        dev_loss: Pairs (batches done, loss on dev).
-    """
+    """Progress of a run: what is done (`batch` is of the current epoch), losses and dev values."""
 
     epoch: int = 0
     batch: int = 0

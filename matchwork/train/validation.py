@@ -35,15 +35,10 @@ class Validator:
         return self.dev.evaluate_scorer(self.matcher, self._last).values
 
     def calibrate(self, last_is_best: bool = False) -> Run:
-        """Fit the matcher's calibration on dev; it gets none if dev has one class only.
+        """Calibrate the matcher on dev (not if dev has one class) and return its scores there.
 
-        With more than two classes, the matcher's score and probability are those of class 1.
-
-        Args:
-            last_is_best: The last epoch, scored last, was the best; dev is not scored again.
-
-        Returns:
-            The matcher's scores on dev.
+        With more than two classes, score and probability are those of class 1. If `last_is_best`,
+        dev is not scored again.
         """
         run = (self._last if last_is_best else None) or self.dev.run(self.matcher)
         scores, labels = self.dev.scored_pairs(run)

@@ -1,42 +1,12 @@
 import re
 
-import pytest
-
-from matchwork.errors import DataError
 from matchwork.report.drawing import to_svg
-from matchwork.report.result_charts import Bar, bar_with_intervals, curve, wins_losses
-
-
-def cells(chart, *path):
-    """The rows that the chart, or the part of it at `path`, draws."""
-    part = spec = chart.to_dict()
-    for step in path:
-        part = part[step]
-    return spec["datasets"][part["data"]["name"]]
+from matchwork.report.result_charts import Bar, bar_with_intervals, wins_losses
 
 
 def labels(svg):
     """Everything written in a drawing."""
     return re.findall(r"<t(?:ext|span)[^>]*>([^<]+)</t", svg)
-
-
-def test_curve_reads_csv_rows_and_averages_an_epoch():
-    rows = [
-        {"epoch": "0", "step": "1", "train_loss": "3", "dev_RR": ""},
-        {"epoch": "0", "step": "2", "train_loss": "1", "dev_RR": "0.25"},
-        {"epoch": "1", "step": "3", "train_loss": "1", "dev_RR": "nan"},
-    ]
-    chart = curve(rows)
-    assert cells(chart, "hconcat", 0) == [{"epoch": 0, "value": 2}, {"epoch": 1, "value": 1}]
-    assert cells(chart, "hconcat", 1) == [{"epoch": 0, "value": 0.25}]
-    assert {"train loss", "dev RR"} <= set(labels(to_svg(chart)))
-
-
-def test_curve_without_the_column_says_what_there_is():
-    with pytest.raises(DataError, match="no 'dev_AP' by 'epoch'; it has loss"):
-        curve([{"epoch": 0, "loss": 1.0}], ["dev_AP"])
-    with pytest.raises(DataError, match="no numbers by 'epoch'"):
-        curve([])
 
 
 def test_bars_keep_their_order_and_print_their_values():

@@ -25,13 +25,7 @@ def read_insuranceqa_v1(folder: str | Path) -> Dataset:
 def read_insuranceqa_v2(
     folder: str | Path, pool: int = 500, tokenization: str = "token"
 ) -> Dataset:
-    """Read `InsuranceQA.label2answer.*` and `InsuranceQA.question.anslabel.*`, decoded.
-
-    Args:
-        folder: Holds the release, which calls its dev split `valid`.
-        pool: Number of Solr candidates in the file names (100, 500, 1000 or 1500).
-        tokenization: "token" (lower-cased) or "raw".
-    """
+    """Read the decoded release; `pool`: 100, 500, 1000 or 1500, `tokenization`: "token", "raw"."""
     files = _Release(Path(folder), f"InsuranceQA.label2answer.{tokenization}.encoded")
     stem = f"InsuranceQA.question.anslabel.{tokenization}.{pool}.pool.solr"
     splits = {

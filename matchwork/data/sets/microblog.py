@@ -20,10 +20,7 @@ YEARS = ("2011", "2012", "2013", "2014")
 
 
 def microblog(folder: Path, names: Sequence[str]) -> dict[str, Split]:
-    """Read a year to test on (`2013`), or the other years to train on (`train-2013`, `dev-2013`).
-
-    15 % of the topics of the other years are dev.
-    """
+    """Read a year to test on (`2013`), or the others: `train-2013`, `dev-2013` (15 % of topics)."""
     read = cache(partial(_microblog_year, folder))
     splits = {}
     for name in names:

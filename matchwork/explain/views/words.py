@@ -26,13 +26,8 @@ MEANS = ("jump",)  # averaged over words, since their sum says nothing
 class Contributions:
     """The word weights of one side, word by word, the most helpful word first.
 
-    Args:
-        side: Whose words these are.
-        kinds: Kinds of weights ("agreement", "distance").
-        words: Each word once.
-        counts: How often each word occurs.
-        values: Array, shape (words, kinds): the sum over all occurrences, or, for the kinds in
-            `MEANS`, the mean.
+    `words` has each word once, `counts` how often it occurs. `values`, shape (words, kinds), are
+    sums over all occurrences, or means for the kinds in `MEANS`; a kind is "agreement", say.
     """
 
     side: Side

@@ -32,11 +32,8 @@ def states_on_gpu(
 ) -> Tensor:
     """Return the states of all words; 0 at padding. Other arguments as in `steps.states_of`.
 
-    Triton launches one kernel for all steps, cuDNN several per step.
-
-    Args:
-        vectors: Word vectors, shape (stacks, batch, length, dim).
-        weight: Tensor, shape (stacks, dim, 8 units).
+    `vectors` are (stacks, batch, length, dim), `weight` is (stacks, dim, 8 units). Triton launches
+    one kernel for all steps, cuDNN several per step.
     """
     triton = _triton_engine() if vectors.is_cuda and vectors.dtype != torch.float64 else None
     if triton is None or recurrent.shape[2] > triton.MAX_UNITS:

@@ -32,16 +32,10 @@ def plain_states(gates: Tensor, mask: Tensor, recurrent: Tensor, bias: Tensor) -
 
 @kernel("lstm", plain=plain_states)
 def states_of(gates: Tensor, mask: Tensor, recurrent: Tensor, bias: Tensor) -> Tensor:
-    """Return the states of all words; 0 at padding.
+    """Return the states of all words, shape (stacks, batch, length, 2 units); 0 at padding.
 
-    Args:
-        gates: Logits without the recurrent part, shape (stacks, batch, length, 8 units).
-        mask: True = real word, shape (batch, length); padding is at the end.
-        recurrent: Tensor, shape (stacks, 2, units, 4 units).
-        bias: Tensor, shape (stacks, 8 units).
-
-    Returns:
-        Tensor, shape (stacks, batch, length, 2 units).
+    `gates` are logits without the recurrent part, shape (stacks, batch, length, 8 units); `mask` is
+    True at real words, with padding at the end; `recurrent` is (stacks, 2, units, 4 units).
     """
     states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
         gates, recurrent, bias, *_reading_order(mask, len(gates))

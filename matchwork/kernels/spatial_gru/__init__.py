@@ -1,9 +1,4 @@
-"""The spatial GRU: a recurrence over the word grid of a pair of texts.
-
-Every cell reads the states of its left, top and diagonal neighbours (Match-SRNN, Wan et al.,
-IJCAI 2016, eq. 3). `spatial_gru` computes it by one of several engines, which give equal numbers
-at different speeds.
-"""
+"""The spatial GRU (Wan et al., IJCAI 2016, eq. 3): a recurrence over the word grid of a pair."""
 
 from matchwork.kernels.spatial_gru.engines import ENGINES as ENGINES
 from matchwork.kernels.spatial_gru.engines import spatial_gru as spatial_gru

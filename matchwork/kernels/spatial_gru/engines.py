@@ -35,10 +35,9 @@ class Engine:
     def scan(
         self, scans: Tensor, lengths: Tensor, weights: SpatialWeights, activation: Activation
     ) -> Tensor:
-        """Compute the states of all cells, differentiably.
+        """Compute all states, differentiably: 0 past `lengths`, whatever the inputs are there.
 
-        `scans` has shape (directions, batch, rows, columns, channels), `lengths` is int64; states
-        are exactly zero outside the real rectangles, whatever the inputs are there.
+        `scans` has the shape (directions, batch, rows, columns, channels); `lengths` is int64.
         """
         states: Tensor = self._load().scan(scans, lengths, weights, activation)
         return states

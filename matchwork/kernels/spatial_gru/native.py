@@ -1,11 +1,8 @@
 """The compiled CPU engine: batch items across SIMD lanes, groups of lanes across threads.
 
-Items of similar size form a group. Only the states are saved for the backward pass, which
-recomputes the gates. Groups depend on lengths alone, and weight gradients are summed group by
-group, so that the number of threads changes no bit of the result.
-
-The kernel is compiled on first use and cached. It has a C interface without Python or torch, so
-that any C++17 compiler will do; two processes may build at once.
+Only states are saved for the backward pass. Groups depend on lengths alone, and weight gradients
+are summed group by group, so that the number of threads changes no bit of the result. The kernel
+has a C interface, is compiled on first use and cached; two processes may build at once.
 """
 
 import ctypes

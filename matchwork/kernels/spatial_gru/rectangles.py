@@ -35,10 +35,7 @@ def scan_inputs(inputs: Tensor, lengths: Tensor, directions: int) -> Tensor:
 
 
 def corner_states(states: Tensor, lengths: Tensor) -> Tensor:
-    """Return the state of each direction's last real cell, shape (batch, directions * units).
-
-    `states` is the result of `spatial_gru`; an empty text has zeros.
-    """
+    """Return the last real states, shape (batch, directions * units); 0 for an empty text."""
     directions, batch, rows, columns, units = states.shape
     if rows == 0 or columns == 0:
         return states.sum((2, 3)).transpose(0, 1).reshape(batch, directions * units)

@@ -52,11 +52,7 @@ def spatial_gates(
     *,
     activation: Activation = "tanh",
 ) -> Gates:
-    """Compute the gates and candidates of all cells from the arguments and result of `spatial_gru`.
-
-    Like the states they are in the coordinates of each direction's own scan, and zero outside
-    the real rectangle.
-    """
+    """Return the gates and candidates of `states`, in each scan's coordinates; 0 at padding."""
     wide = torch.promote_types(inputs.dtype, torch.float32)
     scans = scan_inputs(inputs, lengths, weights.directions).to(wide)
     outside = ~rectangle_mask(lengths, *inputs.shape[1:3]).unsqueeze(-1)

@@ -1,7 +1,4 @@
-"""Dropout that draws its random numbers four at a time, which is much faster on a CPU.
-
-Sixteen bits of the 64 decide on a value: rates are exact to 1/65,536.
-"""
+"""Dropout that draws random numbers four at a time (16 bits each), much faster on a CPU."""
 
 import torch
 from torch import Tensor
@@ -14,10 +11,7 @@ _LEVELS = 1 << 16
 
 @kernel("dropout", plain=lambda values, rate: functional.dropout(values, rate))
 def dropout(values: Tensor, rate: float) -> Tensor:
-    """Return `values` with about a share `rate` of them set to 0 and the others scaled up.
-
-    Reproducible with `torch.manual_seed`, like PyTorch's dropout, but with other draws.
-    """
+    """Set about a share `rate` of `values` to 0 and scale the others up; follows PyTorch's seed."""
     threshold = round(rate * _LEVELS)
     if not 0 < threshold < _LEVELS:
         return functional.dropout(values, rate)

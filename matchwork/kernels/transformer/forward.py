@@ -41,18 +41,11 @@ def last_hidden_state(
     layer_weights: int,
     first: bool = False,
 ) -> Tensor:
-    """Return the vectors after the last layer, shape (batch, tokens, dim).
+    """Return the vectors after the last layer, shape (batch, tokens, dim); arbitrary at padding.
 
-    There are at most as many tokens as in `ids`, with `first` maybe only one; the vectors of
-    padding are arbitrary.
-
-    Args:
-        network: An encoder of the transformers library.
-        ids: Token ids, shape (batch, tokens).
-        mask: True = real token, shape (batch, tokens). The first token is always read.
-        options: Further inputs of shape (batch, tokens), such as `token_type_ids`.
-        layer_weights: Number of weights in all layers, which says what a token costs.
-        first: Only the vector of the first token is needed.
+    `ids`, `mask` (True = real token) and `options` such as `token_type_ids` have the shape (batch,
+    tokens); the first token is always read, and with `first` only its vector is needed. The number
+    of weights in all layers, `layer_weights`, says what a token costs.
     """
     spans = ragged_forward.can_run(network)
     work = _SPAN_WORK if spans else _PASS_WORK["cpu" if network.device.type == "cpu" else "gpu"]

@@ -76,10 +76,7 @@ def run(
     min_saving: int = 1,
     **options: Tensor,
 ) -> Tensor:
-    """Return `last_hidden_state` of a network that `can_run` accepts; every row has a real token.
-
-    Each further span must save `min_saving` tokens of padding.
-    """
+    """Return `last_hidden_state`; each further span must save `min_saving` tokens of padding."""
     lengths, order = mask.sum(dim=1).sort(stable=True)
     sorted_options = {name: values[order] for name, values in options.items()}
     padded: Tensor = network.embeddings(input_ids=ids[order], **sorted_options)

@@ -8,12 +8,8 @@ from typing import Any
 from matchwork.report.altair import Chart
 from matchwork.report.drawing import stack
 from matchwork.report.page import Figure, Heading, Paragraph, Section, Table
-from matchwork.report.writers import write
-from matchwork.studies.iasm.charts import (
-    out_of_vocabulary_chart,
-    overlap_chart,
-    smoothing_chart,
-)
+from matchwork.report.writers import Exportable, write
+from matchwork.studies.iasm.charts import out_of_vocabulary_chart, overlap_chart, smoothing_chart
 from matchwork.studies.iasm.out_of_vocabulary import OutOfVocabulary
 from matchwork.studies.iasm.overlap import Overlap
 from matchwork.studies.iasm.smoothing import Smoothing
@@ -38,17 +34,7 @@ _CHARTS: Mapping[str, Callable[[Any], Chart]] = {
 
 @dataclass(frozen=True)
 class Analysis:
-    """Up to three analyses of the same systems.
-
-    Args:
-        dataset: Name of the data set.
-        split: Name of the split.
-        systems: Names of one or two systems.
-        protocol: Which queries count; empty where nothing was ranked.
-        out_of_vocabulary: Queries by unknown words.
-        smoothing: Matcher -> variances of its matching matrices.
-        overlap: Queries by shared words.
-    """
+    """Up to three analyses of one or two systems; `protocol` is empty if nothing was ranked."""
 
     dataset: str
     split: str
@@ -109,4 +95,4 @@ class Analysis:
 
     def save(self, path: str | Path) -> None:
         """Write the analysis in the format that the suffix of `path` names."""
-        write(self, path)
+        write(Exportable(self.title, self.to_dict, self.sections, self.picture), path)

@@ -36,11 +36,7 @@ class Difference(NamedTuple):
 class Group:
     """A group of queries, and how each system ranks them.
 
-    Args:
-        label: Name of the group.
-        queries: Ids of its queries.
-        estimates: System -> measure -> value; nothing for an empty group.
-        differences: Measure -> first system minus second, where there are two.
+    `estimates` is system -> measure -> value, `differences` measure -> first system minus second.
     """
 
     label: str

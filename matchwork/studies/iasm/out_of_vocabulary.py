@@ -28,11 +28,8 @@ HARDEST_FIRST = (WordClass.OOBV, WordClass.OOEV, WordClass.OOTV)
 class OutOfVocabulary(Grouping):
     """The four classes of queries, easiest first, and how each system ranks them.
 
-    Args:
-        containing: Class -> number of queries with any word of it; a query may count in several.
-        num_without_words: Queries without noun or verb, which count as IV.
-        has_vectors: Whether the vocabulary has pre-trained vectors.
-        tagger: Name and version of the tagger.
+    `containing` is class -> number of queries with any such word; a query may count in several.
+    Queries without noun or verb (`num_without_words`) count as IV.
     """
 
     containing: Mapping[str, int]
@@ -49,12 +46,12 @@ def out_of_vocabulary(
     tagger: Tagger | None = None,
     seed: int = 0,
 ) -> OutOfVocabulary:
-    """Measure P@1, RR and AP by how well a vocabulary knows the words.
+    """Measure P@1, RR and AP by how well the vocabulary of a word tokenizer knows the words.
 
     Args:
         split: The split.
         evaluations: System -> its evaluation, with these measures.
-        tokenizer: A word tokenizer, whose vocabulary decides.
+        tokenizer: A word tokenizer.
         tagger: Finds nouns and verbs; `PatternTagger` by default.
         seed: Seed of intervals and tests.
     """

@@ -40,11 +40,7 @@ class Smoothness(NamedTuple):
 class SplitSmoothing:
     """A matcher and its untrained copies on the relevant pairs of one split.
 
-    Args:
-        num_pairs: Number of measured pairs.
-        num_empty: Pairs left out since a text has no words, hence no matrix.
-        trained: Of the matcher.
-        untrained: Of each copy.
+    `num_empty` more pairs are left out: a text has no words, hence the pair no matrix.
     """
 
     num_pairs: int
@@ -103,9 +99,18 @@ def smoothing(
         seeds: Seeds of the untrained copies.
         progress: Called while pairs are read.
     """
-    first, last = _first_and_last(matcher)
+    names = matching_matrices(matcher)
+    if len(names) < 2:
+        raise ConfigError(
+            f"smoothing compares the last matching matrix with the first, and {matcher.name!r} "
+            f"has {len(names)}; take a model that renews its matrix, such as 'iasm-dynamic'"
+        )
+    first, last = names[0], names[-1]
     copies = [untrained(matcher, seed) for seed in seeds]
-    given = {split.name: _relevant_pairs(split) for split in splits}
+    given = {
+        split.name: [(pair.query, pair.document) for pair in split.pairs() if pair.label > 0]
+        for split in splits
+    }
     pairs = {name: _with_words(matcher, name, texts) for name, texts in given.items()}
     done, total = 0, sum(map(len, pairs.values())) * (1 + len(copies))
 
@@ -183,10 +188,6 @@ def _smoothness(found: npt.NDArray[np.float64]) -> Smoothness:
     return Smoothness(float((last < first).mean()), ratio)
 
 
-def _relevant_pairs(split: Split) -> list[TextPair]:
-    return [(pair.query, pair.document) for pair in split.pairs() if pair.label > 0]
-
-
 def _with_words(matcher: Matcher, split: str, pairs: Sequence[TextPair]) -> list[TextPair]:
     """Return the pairs with words on both sides; the others have no matrix."""
     kept = [pair for pair in pairs if all(matcher.tokens(*pair))]
@@ -201,13 +202,3 @@ def matching_matrices(matcher: Matcher) -> list[str]:
         names = list(matcher.output("a", "b").evidence)
     layers = sorted(int(found[1]) for found in map(_TABLE.fullmatch, names) if found)
     return [f"matching_{layer}" for layer in layers]
-
-
-def _first_and_last(matcher: Matcher) -> tuple[str, str]:
-    names = matching_matrices(matcher)
-    if len(names) < 2:
-        raise ConfigError(
-            f"smoothing compares the last matching matrix with the first, and {matcher.name!r} "
-            f"has {len(names)}; take a model that renews its matrix, such as 'iasm-dynamic'"
-        )
-    return names[0], names[-1]

@@ -1,6 +1,5 @@
 """The simulation of the Match-SRNN paper: does it learn the longest common subsequence?"""
 
-from matchwork.studies.match_srnn.figures import LCSFigures as LCSFigures
 from matchwork.studies.match_srnn.figures import LCSGrid as LCSGrid
 from matchwork.studies.match_srnn.figures import lcs_figures as lcs_figures
 from matchwork.studies.match_srnn.figures import lcs_grids as lcs_grids

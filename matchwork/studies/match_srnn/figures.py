@@ -36,14 +36,9 @@ class LCSFigures:
 
 @dataclass(frozen=True)
 class LCSGrid:
-    """The states and gates of one pair.
+    """One pair of letter sequences: states (10 h), shape (rows, columns), and the four gates.
 
-    Args:
-        query: Its letters.
-        document: Its letters.
-        states: Learnt table in letters (10 h), shape (rows, columns).
-        gates: Gates of the new match, from the left, from the top and from the diagonal, shape
-            (4, rows, columns).
+    `gates`, shape (4, rows, columns): of the new match, from the left, top and diagonal.
     """
 
     query: list[str]

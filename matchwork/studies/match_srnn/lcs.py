@@ -41,15 +41,7 @@ EXAMPLE = ("A B C D E", "F A C G D")  # the pair of the paper's figure 4
 
 @dataclass(frozen=True)
 class LCSDemo:
-    """What the simulation measured.
-
-    Args:
-        dataset: The data set.
-        figures: Seed -> figures on test.
-        grid: The example pair, by the matcher of the first seed.
-        out: Folder of matcher and report.
-        seconds: Time it all took.
-    """
+    """Figures of each seed on test, and the example pair by the matcher of the first seed."""
 
     dataset: Dataset
     figures: dict[int, LCSFigures]

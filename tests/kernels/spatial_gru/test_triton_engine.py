@@ -201,9 +201,7 @@ def test_equal_inputs_give_equal_gradients() -> None:
 def test_cpu_tensors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton_engine, "_INTERPRETED", False)
     lengths, weights = torch.tensor([[2, 2]]), random_weights(dtype=torch.float32)
-    with pytest.raises(
-        ConfigError, match=r"'triton' cannot run .* need CUDA tensors, .* on the cpu"
-    ):
+    with pytest.raises(ConfigError, match=r"'triton' cannot run .* need CUDA tensors, got cpu"):
         spatial_gru(random_grid(lengths).float(), lengths, weights, engine="triton")
 
 

@@ -108,7 +108,7 @@ def test_a_model_weighs_saves_and_opens_them(
     corpus = [table[i].tolist() for table in tables for i in range(len(table))]
     np.testing.assert_allclose(shown, counted_weights(corpus, words.tolist(), 2), atol=1e-6)
     matcher.save(tmp_path / "matcher")
-    again = Matcher.load(tmp_path / "matcher")
+    again = Matcher.load(tmp_path / "matcher", device="cpu")
     assert np.array_equal(again.score(pairs), scores)
     assert len(again.model.phrases.keys) == len(model.phrases.keys) > 20
 

@@ -38,10 +38,7 @@ def words(text: str) -> list[str]:
 
 
 def make_pair(doc: str, names: Sequence[str]) -> Pair | None:
-    """Return the pair of a docstring, or None when a filter rejects it.
-
-    Of all qualified names of the object, the pair gets the one with the fewest dots.
-    """
+    """Return a docstring's pair, under its name with the fewest dots, or None if filtered out."""
     # Most docstrings are too short: turning them away first saves half the time.
     if _GENERATED.search(doc) or len(set(words(doc))) < MIN_DOCUMENT_WORDS:
         return None
