@@ -10,60 +10,37 @@ from typing import TYPE_CHECKING
 from matchwork.packages import lazy_names
 from matchwork.version import VERSION
 
+# isort: off
 if TYPE_CHECKING:
-    from matchwork.data import Dataset as Dataset
-    from matchwork.data import Split as Split
+    from matchwork.data import Dataset as Dataset, Split as Split, toy as toy
     from matchwork.data import load as load_data  # noqa: F401
-    from matchwork.data import toy as toy
-    from matchwork.encode import WordEmbedding as WordEmbedding
-    from matchwork.encode import WordVectors as WordVectors
-    from matchwork.evaluate import Evaluation as Evaluation
-    from matchwork.evaluate import compare as compare
+    from matchwork.encode import WordEmbedding as WordEmbedding, WordVectors as WordVectors
+    from matchwork.evaluate import Evaluation as Evaluation, compare as compare
     from matchwork.evaluate import evaluate as evaluate
-    from matchwork.explain import Explanation as Explanation
-    from matchwork.explain import explain as explain
-    from matchwork.matcher import Matcher as Matcher
-    from matchwork.matcher import load as load
-    from matchwork.models import MODELS as MODELS
-    from matchwork.models import MatchModel as MatchModel
-    from matchwork.rank import BM25 as BM25
-    from matchwork.rank import Pipeline as Pipeline
-    from matchwork.rank import rank_all as rank_all
-    from matchwork.rank import rerank as rerank
+    from matchwork.explain import Explanation as Explanation, explain as explain
+    from matchwork.matcher import Matcher as Matcher, load as load
+    from matchwork.models import MODELS as MODELS, MatchModel as MatchModel
+    from matchwork.rank import BM25 as BM25, Pipeline as Pipeline
+    from matchwork.rank import rank_all as rank_all, rerank as rerank
     from matchwork.text import WordTokenizer as WordTokenizer
-    from matchwork.train import TrainConfig as TrainConfig
-    from matchwork.train import train as train
-    from matchwork.types import Document as Document
-    from matchwork.types import Ranked as Ranked
-    from matchwork.types import Scorer as Scorer
+    from matchwork.train import TrainConfig as TrainConfig, train as train
+    from matchwork.types import Document as Document, Ranked as Ranked, Scorer as Scorer
+# isort: on
 
-_HOMES = {
-    "BM25": "matchwork.rank",
-    "Dataset": "matchwork.data",
-    "Document": "matchwork.types",
-    "Evaluation": "matchwork.evaluate",
-    "Explanation": "matchwork.explain",
-    "MODELS": "matchwork.models",
-    "MatchModel": "matchwork.models",
-    "Matcher": "matchwork.matcher",
-    "Pipeline": "matchwork.rank",
-    "Ranked": "matchwork.types",
-    "Scorer": "matchwork.types",
-    "Split": "matchwork.data",
-    "TrainConfig": "matchwork.train",
-    "WordEmbedding": "matchwork.encode",
-    "WordTokenizer": "matchwork.text",
-    "WordVectors": "matchwork.encode",
-    "compare": "matchwork.evaluate",
-    "evaluate": "matchwork.evaluate",
-    "explain": "matchwork.explain",
-    "load_data": "matchwork.data:load",
-    "load": "matchwork.matcher",
-    "rank_all": "matchwork.rank",
-    "rerank": "matchwork.rank",
-    "toy": "matchwork.data",
-    "train": "matchwork.train",
+_NAMES = {
+    "data": "Dataset Split toy",
+    "encode": "WordEmbedding WordVectors",
+    "evaluate": "Evaluation compare evaluate",
+    "explain": "Explanation explain",
+    "matcher": "Matcher load",
+    "models": "MODELS MatchModel",
+    "rank": "BM25 Pipeline rank_all rerank",
+    "text": "WordTokenizer",
+    "train": "TrainConfig train",
+    "types": "Document Ranked Scorer",
 }
+_HOMES = {name: f"matchwork.{home}" for home, names in _NAMES.items() for name in names.split()}
+_HOMES["load_data"] = "matchwork.data:load"
 
 __version__ = VERSION
 __all__ = ["__version__", *sorted(_HOMES)]

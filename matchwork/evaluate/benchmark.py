@@ -1,7 +1,7 @@
 """Benchmark: a scorer on a split of a data set, beside BM25 and fused with it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,9 +21,8 @@ Stage: TypeAlias = Callable[[str], AbstractContextManager[Progress]]
 """Shows a stage of the work while its context is open; the progress callback is optional to use."""
 
 
-@contextmanager
-def _show_nothing(text: str) -> Iterator[Progress]:
-    yield lambda done, total: None
+def _show_nothing(text: str) -> AbstractContextManager[Progress]:
+    return nullcontext(lambda done, total: None)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ class Comparison:
 
     Args:
         measure: Canonical name of the measure.
-        value: Value of the system.
-        baseline: Value of the baseline.
         p_value: Of the paired permutation test.
         adjusted_p: p-value with Holm's correction over all comparisons made together.
         changes: Difference of each query, largest gain first; empty for F1 and macro-F1, which
@@ -90,15 +88,20 @@ def compare(
 
 
 def compare_all(
-    systems: Mapping[str, Evaluation],
-    baseline: Evaluation,
-    measures: Sequence[str] | None = None,
+    systems: Mapping[str, Evaluation], baseline: Evaluation, measures: Sequence[str] | None = None
 ) -> dict[str, dict[str, Comparison]]:
     """Compare several systems with one baseline; p-values are corrected over all comparisons."""
     names = [canonical(name) for name in measures] if measures else list(baseline.samples)
     for system, evaluation in systems.items():
         if evaluation.queries != baseline.queries:
-            raise DataError(_unequal(system, evaluation, baseline))
+            unshared = sorted(set(evaluation.queries) ^ set(baseline.queries))
+            example = f" (for one, {unshared[0]!r})" if unshared else ""
+            raise DataError(
+                f"{system!r} was measured on {evaluation.num_queries} queries "
+                f"({evaluation.protocol}), the baseline on {baseline.num_queries} "
+                f"({baseline.protocol}), not on the same ones{example}; a paired test needs equal "
+                "queries"
+            )
     pairs = [(system, measure) for system in systems for measure in names]
     p_values = [
         permutation_test(systems[system].sample(measure), baseline.sample(measure))
@@ -115,16 +118,6 @@ def compare_all(
             changes=_changes(measure, systems[system], baseline),
         )
     return compared
-
-
-def _unequal(system: str, evaluation: Evaluation, baseline: Evaluation) -> str:
-    unshared = sorted(set(evaluation.queries) ^ set(baseline.queries))
-    example = f" (for one, {unshared[0]!r})" if unshared else ""
-    return (
-        f"{system!r} was measured on {evaluation.num_queries} queries ({evaluation.protocol}), "
-        f"the baseline on {baseline.num_queries} ({baseline.protocol}), not on the same "
-        f"ones{example}; a paired test needs equal queries"
-    )
 
 
 def _changes(measure: str, system: Evaluation, baseline: Evaluation) -> dict[str, float]:

@@ -20,8 +20,7 @@ def evaluate_regression(
     """Measure scores against labels.
 
     Args:
-        scores: One number per item.
-        labels: One number per item.
+        scores: One number per item, as in `labels`.
         measures: Names of regression measures.
         label_scale: A perfect score is label / label_scale.
     """

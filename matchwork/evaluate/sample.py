@@ -35,17 +35,11 @@ def ratio(gain: Floats, weight: Floats, num_means: int = 1) -> Floats:
 
 @dataclass(frozen=True)
 class Sample:
-    """Contribution of every query to a measure.
-
-    Args:
-        gain: Shape (queries, groups).
-        weight: Shape (queries, groups).
-        num_means: Number of means of which the harmonic mean is taken; see `ratio`.
-    """
+    """Contribution of every query to a measure; gain and weight have shape (queries, groups)."""
 
     gain: Floats
     weight: Floats
-    num_means: int = 1
+    num_means: int = 1  # of which the harmonic mean is taken; see `ratio`
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> "Sample":

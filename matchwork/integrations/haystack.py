@@ -37,8 +37,8 @@ class MatchworkRanker:
         self._reranker: Reranker | None = None
 
     def warm_up(self) -> None:
-        """Open the model."""
-        self._open()
+        """Open the model, once."""
+        self._reranker = self._reranker or Reranker(self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, for a pipeline file."""
@@ -47,12 +47,8 @@ class MatchworkRanker:
                 f"a pipeline file cannot hold the scorer {self.model.name!r} itself; save it, and "
                 "give MatchworkRanker the folder"
             )
-        return default_to_dict(
-            self,
-            model=str(self.model),
-            top_k=self.top_k,
-            score_threshold=self.score_threshold,
-        )
+        limits = {"top_k": self.top_k, "score_threshold": self.score_threshold}
+        return default_to_dict(self, model=str(self.model), **limits)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MatchworkRanker":
@@ -78,10 +74,7 @@ class MatchworkRanker:
         top_k = self.top_k if top_k is None else top_k
         threshold = self.score_threshold if score_threshold is None else score_threshold
         texts = [document.content or "" for document in documents]
-        hits = self._open().rerank(query, texts, top_k, threshold)
+        self.warm_up()
+        assert self._reranker is not None
+        hits = self._reranker.rerank(query, texts, top_k, threshold)
         return {"documents": [replace(documents[hit.index], score=hit.probability) for hit in hits]}
-
-    def _open(self) -> Reranker:
-        if self._reranker is None:
-            self._reranker = Reranker(self.model)
-        return self._reranker

@@ -16,11 +16,7 @@ AnyScorer: TypeAlias = str | Path | Scorer
 
 
 class Reranker:
-    """A scorer for callers in several threads, who take turns.
-
-    Args:
-        model: A name or folder for `matchwork.load`, or an open scorer.
-    """
+    """A scorer for callers in several threads, who take turns."""
 
     def __init__(self, model: AnyScorer) -> None:
         self.scorer = load(model) if isinstance(model, str | Path) else model
@@ -33,14 +29,7 @@ class Reranker:
     def rerank(
         self, query: str, texts: Sequence[str], top_k: int | None, threshold: float
     ) -> list[Ranked]:
-        """Return the texts from best to worst, with their relevance as probability.
-
-        Args:
-            query: Text of the query.
-            texts: Texts to rank.
-            top_k: Number of texts to return; None: all.
-            threshold: Lowest relevance to return.
-        """
+        """Return the texts from best to worst, with their relevance as probability."""
         scores = self._score([(query, text) for text in texts])
         probabilities = relevance(self.scorer, scores)
         return ranking(texts, scores, probabilities, top_k=top_k, threshold=threshold)

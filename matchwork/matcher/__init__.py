@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from matchwork.matcher.matcher import Matcher as Matcher
     from matchwork.matcher.opening import load as load
 
-_HOMES = {"Matcher": "matchwork.matcher.matcher", "load": "matchwork.matcher.opening"}
-
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(
+    __name__, {"Matcher": "matchwork.matcher.matcher", "load": "matchwork.matcher.opening"}
+)

@@ -37,16 +37,9 @@ def cached_encoder(
 ) -> TextEncoder:
     """Encode the distinct rows now and return a function that looks them up.
 
-    Args:
-        encode: Encodes rows.
-        rows: Rows that will be looked up; they may repeat.
-        lengths: Number of tokens of every row of the table.
-        dim: Width of the vectors.
-        limits: Most tokens and most texts that `encode` gets at once.
-        each: Maps `encode` over batches, such as `in_threads`.
-
-    Returns:
-        The look-up, or `encode` itself if the vectors would take more than 1 GiB.
+    If the vectors, of width `dim`, would take more than 1 GiB, return `encode` itself. `lengths`
+    are the token counts of all rows of the table, `limits` the most tokens and texts per batch;
+    `each` maps `encode` over batches, like `in_threads`.
     """
     distinct = np.unique(rows)
     sizes = lengths[distinct]

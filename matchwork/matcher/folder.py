@@ -6,7 +6,9 @@ every other file; `model.safetensors` holds the weights, `tokenizer.json` the vo
 """
 
 import json
+import sys
 from dataclasses import KW_ONLY, dataclass
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,9 @@ from matchwork.config import build, to_table
 from matchwork.encode import ENCODERS
 from matchwork.errors import ConfigError, DataError, FolderError, OutputError, UnknownNameError
 from matchwork.files import atomic_folder, read_json, write_json, write_text
-from matchwork.matcher.foreign_modules import import_modules
 from matchwork.models import MODELS, Model, ModelConfig
-from matchwork.rank.calibration import (
-    AnyCalibration,
-    calibration_from_table,
-    calibration_to_table,
-)
+from matchwork.plugins import import_plugins, load_entry_points
+from matchwork.rank.calibration import AnyCalibration, calibration_from_table, calibration_to_table
 from matchwork.text.tokenizer import TOKENIZERS, Tokenizer
 from matchwork.version import VERSION
 
@@ -91,13 +89,7 @@ def registered_name(model: Model) -> str | None:
 
 
 def save(parts: MatcherParts, path: str | Path, card: str | None = None) -> None:
-    """Write a matcher folder; an interrupted save leaves the old one as it was.
-
-    Args:
-        parts: What is saved.
-        path: The folder; one that holds files of another kind is refused.
-        card: Text of its README; None: a few lines on the model and its settings.
-    """
+    """Write a matcher folder, see `Matcher.save`; an interrupted save leaves the old one."""
     from safetensors import SafetensorError
 
     try:
@@ -153,18 +145,13 @@ def _foreign_modules(*objects: object) -> list[str]:
 
 
 def load(path: str | Path) -> MatcherParts:
-    """Read a matcher folder.
-
-    Raises:
-        FolderError: It is incomplete, damaged or of another format.
-    """
+    """Read a matcher folder."""
     from safetensors import SafetensorError
 
     folder = Path(path)
     config = _read_config(folder)
     foreign = [str(name) for name in config.get("import", [])]
-    if foreign:
-        import_modules(foreign, folder)
+    _import_modules(foreign, folder)
     try:
         return _read_parts(folder, config)
     except UnknownNameError as error:
@@ -187,6 +174,21 @@ def load(path: str | Path) -> MatcherParts:
     ) as error:
         reason = f"no entry {error}" if isinstance(error, KeyError) else str(error)
         raise FolderError(f"{folder}: the matcher is damaged: {reason}; save it again") from error
+
+
+def _import_modules(modules: list[str], folder: Path) -> None:
+    """Import modules of installed packages only: a folder cannot make us run its code."""
+    for name in modules:
+        load_entry_points()
+        if name in sys.modules:
+            continue
+        parts = name.split(".")
+        if "__main__" in parts or parts[0] not in packages_distributions():
+            raise FolderError(
+                f"{folder}: the matcher needs the module {name!r}, which no installed package "
+                "provides; pip install the package, or import the module before opening the folder"
+            )
+        import_plugins([name], f"{folder}")
 
 
 def _read_parts(folder: Path, config: dict[str, Any]) -> MatcherParts:

@@ -143,11 +143,8 @@ def read_cross_encoder(folder: Path, name: str) -> MatcherParts:
 def _wrap(folder: Path, network: Any, *, listed: bool, cut_texts: bool = True) -> _Wrapped:
     """Wrap a network so that it reads as much of a text as the library would.
 
-    Args:
-        folder: The transformer's folder.
-        network: The network in it.
-        listed: Whether a `modules.json` lists the folder, so that the library's settings count.
-        cut_texts: Whether each text is cut to the limit; False where pairs are.
+    The library's settings count only if a `modules.json` lists the folder (`listed`). Without
+    `cut_texts`, pairs are cut to the limit instead of texts.
     """
     settings = foreign_settings.transformer_settings(folder, listed=listed)
     opened = library_tokenizer(folder)

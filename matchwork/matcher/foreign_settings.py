@@ -9,15 +9,8 @@ from matchwork.errors import DataError
 from matchwork.files import read_json
 
 # The library takes the first that is not empty; older versions named it after the architecture.
-_OF_TRANSFORMER = (
-    "sentence_bert_config.json",
-    "sentence_roberta_config.json",
-    "sentence_distilbert_config.json",
-    "sentence_camembert_config.json",
-    "sentence_albert_config.json",
-    "sentence_xlm-roberta_config.json",
-    "sentence_xlnet_config.json",
-)
+_NETWORKS = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+_OF_TRANSFORMER = [f"sentence_{network}_config.json" for network in _NETWORKS]
 _OF_MODEL = "config_sentence_transformers.json"
 _MODE = "pooling_mode_"  # of older versions: a key for every mode
 _POOLING: dict[str, Literal["mean", "cls"]] = {
@@ -40,16 +33,10 @@ _NO_LIMIT = 10**9  # what the transformers library writes where there is none is
 
 @dataclass(frozen=True)
 class TransformerSettings:
-    """How texts are tokenised for a network.
-
-    Attributes:
-        path: The file that the settings come from.
-        max_positions: Most subword tokens of a text; None: no limit.
-        lower_case: Whether texts are lower-cased first.
-    """
+    """How texts are tokenised for a network, by the file at `path`."""
 
     path: Path
-    max_positions: int | None
+    max_positions: int | None  # most subword tokens of a text
     lower_case: bool
 
 
@@ -73,12 +60,7 @@ def modules(folder: Path) -> list[tuple[str, Path]]:
 
 
 def transformer_settings(folder: Path, *, listed: bool) -> TransformerSettings:
-    """Read how texts are tokenised.
-
-    Args:
-        folder: The transformer's folder.
-        listed: Whether a `modules.json` lists it; only then does the library's own file count.
-    """
+    """Read how texts are tokenised; the library's own file counts only if `listed`."""
     path, settings = _own_file(folder) if listed else (folder, {})
     _refuse_passed_on(settings, path)
     tokenizer_path = folder / "tokenizer_config.json"
@@ -175,12 +157,7 @@ def score_activation(folder: Path, *, listed: bool) -> str | None:
 
 
 def refuse_prompts(folder: Path, *, of_sides: bool) -> None:
-    """Raise a `DataError` if the model puts a prompt before texts.
-
-    Args:
-        folder: The model's folder.
-        of_sides: Whether prompts of queries or documents count, as in a bi-encoder.
-    """
+    """Raise a `DataError` if the model puts a prompt before texts (`of_sides`: of either side)."""
     path = folder / _OF_MODEL
     settings = optional_settings(path)
     prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")

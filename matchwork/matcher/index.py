@@ -1,6 +1,6 @@
 """Documents encoded once, to rank them for many queries."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -23,19 +23,8 @@ MAX_BYTES = 4 << 30
 class DocumentIndex(Reranker):
     """Encoded documents in memory, on the device of the model; each distinct text once.
 
-    It belongs to the weights that the model had when the index was made: make a new one after
-    further training.
-
-    Args:
-        documents: Texts or `Document`s.
-        reader: Tokenises texts.
-        inference: Encodes and matches them.
-        name: The name of the scorer.
-        calibration: Maps scores to probabilities.
-        max_bytes: Most memory that the vectors may take.
-
-    Raises:
-        ConfigError: The model reads both texts together, or the vectors take too much memory.
+    Made by `Matcher.index`. It belongs to the weights that the model had then: make a new one
+    after further training.
     """
 
     def __init__(
@@ -67,9 +56,14 @@ class DocumentIndex(Reranker):
             for batch in batches:
                 encoded = model.encode(tokens.gather(batch).to(inference.device))
                 part = model.condense(encoded)
-                self.num_bytes += sum(tensor.nbytes for tensor in _tensors(part))
+                tensors = part.vectors, part.mask, part.ids, part.special_vectors
+                self.num_bytes += sum(each.nbytes for each in tensors if each is not None)
                 if self.num_bytes > max_bytes:
-                    raise ConfigError(_too_large(len(lengths), max_bytes))
+                    raise ConfigError(
+                        f"the vectors of {len(lengths):,} texts take more than max_bytes = "
+                        f"{max_bytes:,}; raise it, lower max_document_length, or use a bi-encoder, "
+                        "which keeps one vector per text"
+                    )
                 self._parts.append((batch, part))
 
     def __len__(self) -> int:
@@ -105,16 +99,3 @@ class DocumentIndex(Reranker):
     ) -> list[Ranked]:
         """Return all indexed documents from best to worst; see `matchwork.rank.rerank`."""
         return self.rerank(query, self._documents, top_k, threshold)
-
-
-def _tensors(text: Encoded) -> Iterator[torch.Tensor]:
-    for tensor in (text.vectors, text.mask, text.ids, text.special_vectors):
-        if tensor is not None:
-            yield tensor
-
-
-def _too_large(num_texts: int, max_bytes: int) -> str:
-    return (
-        f"the vectors of {num_texts:,} texts take more than max_bytes = {max_bytes:,}; raise it, "
-        "lower max_document_length, or use a bi-encoder, which keeps one vector per text"
-    )

@@ -12,11 +12,7 @@ import torch
 from torch import Tensor
 
 from matchwork.encode import Encoded, TransformerEncoder
-from matchwork.matcher.encode_once import (
-    batches_by_document,
-    cached_encoder,
-    encode_distinct,
-)
+from matchwork.matcher.encode_once import batches_by_document, cached_encoder, encode_distinct
 from matchwork.matcher.precision import Precision
 from matchwork.matcher.threads import in_threads
 from matchwork.matcher.token_pairs import TokenPairs
@@ -157,17 +153,11 @@ def collect(
     read: Callable[[MatchOutput], Tensor] = lambda output: output.scores,
     cancelled: Event | None = None,
 ) -> Scores:
-    """Put batch outputs into the order of the pairs.
+    """Return the values of batch outputs in the order of the pairs, shape (pairs, ...).
 
-    Args:
-        outputs: Indices and outputs of each batch.
-        num_pairs: Number of pairs; those without an output get NaN.
-        advance: Called with the number of pairs of each batch.
-        read: Takes a tensor, shape (batch, ...), from an output; the default takes the scores.
-        cancelled: When set, no further batch is computed.
-
-    Returns:
-        Values, shape (pairs, ...). They leave the device once, at the end.
+    `read` takes a tensor, shape (batch, ...), from an output; `advance` is called with the number
+    of pairs of each batch. Once `cancelled` is set no further batch is computed. Pairs without an
+    output get NaN. Values leave the device once, at the end.
     """
     indices: list[Ids] = []
     parts: list[Tensor] = []

@@ -9,23 +9,22 @@ from threading import Event
 import numpy as np
 import torch
 
-from matchwork.encode import WordVectors
+from matchwork.encode import Encoder, WordEmbedding, WordVectors, load_transformer
 from matchwork.errors import ConfigError
 from matchwork.inputs import report_truncation
 from matchwork.matcher import folder
-from matchwork.matcher.build import build_parts
 from matchwork.matcher.folder import MatcherParts
 from matchwork.matcher.index import MAX_BYTES, DocumentIndex
 from matchwork.matcher.inference import BatchOutput, Inference, collect
 from matchwork.matcher.precision import Precision, change_precision, require_cpu
 from matchwork.matcher.sources import read_source
 from matchwork.matcher.token_pairs import PairReader, TokenPairs
-from matchwork.models import MatchOutput
+from matchwork.models import MODELS, MatchOutput
 from matchwork.rank.bm25 import BM25
 from matchwork.rank.calibration import Calibration
 from matchwork.rank.ranking import Reranker
 from matchwork.rank.runs import PairScorer
-from matchwork.text import Token
+from matchwork.text import Token, Tokenizer, WordTokenizer
 from matchwork.text.batch import Ids
 from matchwork.types import Advance, Document, Scores, TextPair
 
@@ -73,9 +72,19 @@ class Matcher(MatcherParts, Reranker):
             seed: Of the random weights; the global random state is left as it was.
             settings: Settings of the model; see its page.
         """
-        return cls.from_parts(
-            build_parts(model, texts, dim, vectors, transformer, trainable, seed, settings)
-        )
+        entry = MODELS[model]
+        config = entry.config(settings, model)
+        if vectors is not None and transformer is not None:
+            raise ConfigError("give vectors or a transformer, not both")
+        tokenizer: Tokenizer
+        encoder: Encoder
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            if transformer is not None:
+                tokenizer, encoder = load_transformer(transformer, trainable=trainable)
+            else:
+                tokenizer, encoder = _word_embedding(list(texts), dim, vectors, trainable)
+            return cls(tokenizer, entry.model(config, encoder))
 
     @classmethod
     def load(
@@ -166,14 +175,9 @@ class Matcher(MatcherParts, Reranker):
         return self
 
     def score(self, pairs: Iterable[TextPair], advance: Advance | None = None) -> Scores:
-        """Score (query, document) pairs.
+        """Return the score of each (query, document) pair, shape (pairs,); higher is better.
 
-        Args:
-            pairs: Pairs of texts.
-            advance: Called with the number of pairs scored since the last call.
-
-        Returns:
-            Scores in the order of the pairs, shape (pairs,); higher is better.
+        `advance` is called with the number of pairs scored since the last call.
         """
         return self.score_tokens(self.reader.read(list(pairs)), advance)
 
@@ -187,15 +191,12 @@ class Matcher(MatcherParts, Reranker):
     def score_tokens(
         self, pairs: TokenPairs, advance: Advance | None = None, cancelled: Event | None = None
     ) -> Scores:
-        """Score tokenised pairs, each distinct pair once.
+        """Score tokenised pairs, shape (pairs,), each distinct pair once.
 
         Args:
-            pairs: What `reader` returns; its `truncation` says what was cut.
+            pairs: Pairs from `reader`; their `truncation` says what was cut.
             advance: Called with the number of pairs scored since the last call.
             cancelled: When set, scoring stops after the current batch; other scores are NaN.
-
-        Returns:
-            Scores, shape (pairs,).
         """
         distinct, index = pairs.distinct()
         _report_cut_pairs(distinct)
@@ -273,6 +274,19 @@ class Matcher(MatcherParts, Reranker):
         table = collect(self.outputs(pairs), len(pairs), advance, _score_and_classes)
         table = table.reshape(-1, 1 + self.num_classes)
         return table[:, 0], table[:, 1:]
+
+
+def _word_embedding(
+    texts: list[str], dim: int, vectors: WordVectors | str | Path | None, trainable: bool
+) -> tuple[Tokenizer, Encoder]:
+    if not texts:
+        raise ConfigError("a matcher over word vectors needs texts, whose words it will know")
+    tokenizer = WordTokenizer.fit(texts)
+    if isinstance(vectors, str | Path):
+        vectors = WordVectors.load(Path(vectors))
+    return tokenizer, WordEmbedding.from_vocabulary(
+        tokenizer.vocabulary, vectors, dim=dim, trainable=trainable
+    )
 
 
 def _report_cut_pairs(pairs: TokenPairs) -> None:

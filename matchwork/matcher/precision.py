@@ -78,11 +78,7 @@ def _largest(values: Tensor, dim: int) -> Tensor:
 
 
 def change_precision(model: Model, old: Precision, new: Precision) -> None:
-    """Prepare a model to score with fewer bits; its weights stay as they are for saving.
-
-    Raises:
-        ConfigError: `new` is unknown, or the model cannot change to it.
-    """
+    """Prepare a model to score with fewer bits; its weights stay as they are for saving."""
     if new not in get_args(Precision):
         raise ConfigError(f"no precision {new!r}; there are {', '.join(get_args(Precision))}")
     if new == old:

@@ -29,12 +29,7 @@ _HUB_NAME = re.compile(r"[\w][\w.-]*/[\w][\w.-]*")
 
 
 def read_source(name: str | Path) -> MatcherParts | BM25:
-    """Read what `matchwork.load` opens; see there.
-
-    Raises:
-        FolderError: There is no such folder, or it is incomplete, damaged or of another format.
-        DataError: A model of another library that cannot be read.
-    """
+    """Read what `matchwork.load` opens; see there."""
     if str(name) in ("", MAXSIM, COSINE):
         raise ConfigError("name a folder or a model, such as 'minilm-maxsim'")
     text = str(name)

@@ -19,14 +19,7 @@ Tokens = TokenTable | DeviceTokens
 @dataclass(frozen=True)
 class TokenPairs:
     """Tokenised pairs: pair i is row `query_rows[i]` of `queries` and `document_rows[i]` of
-    `documents`.
-
-    Attributes:
-        queries: Tokens of the distinct queries.
-        documents: Tokens of the distinct documents.
-        query_rows: Row of each pair's query, shape (pairs,).
-        document_rows: Row of each pair's document, shape (pairs,).
-        max_pair_tokens: Most tokens of both texts together; the longer text is cut first.
+    `documents`, both together cut to `max_pair_tokens`, the longer text first.
     """
 
     queries: Tokens
@@ -102,15 +95,7 @@ class TokenPairs:
 
 @dataclass(frozen=True)
 class PairReader:
-    """Turns pairs of texts into `TokenPairs`, within the length limits of a matcher.
-
-    Attributes:
-        tokenizer: Splits texts into tokens.
-        max_query_length: Most tokens of a query.
-        max_document_length: Most tokens of a document.
-        max_pair_tokens: Most tokens of both texts together.
-        device: Where token tables are put.
-    """
+    """Turns pairs of texts into `TokenPairs`, within the length limits of a matcher."""
 
     tokenizer: Tokenizer
     max_query_length: int | None
@@ -139,11 +124,7 @@ class PairReader:
         return pairs
 
     def read_texts(self, texts: Sequence[str], side: Side) -> tuple[Ids, Tokens]:
-        """Tokenise each distinct text once.
-
-        Returns:
-            The row of each text, shape (texts,), and the table of rows.
-        """
+        """Tokenise each distinct text once; return each text's row, and the table of rows."""
         rows: dict[str, int] = {}
         row_of = [rows.setdefault(text, len(rows)) for text in texts]
         table = self.tokenizer.encode(list(rows), self._max_length(side))

@@ -19,5 +19,4 @@ _HOMES = {
     "rerank": "matchwork.rank.ranking",
 }
 
-__all__ = sorted(_HOMES)
 __getattr__ = lazy_names(__name__, _HOMES)

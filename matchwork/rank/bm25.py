@@ -9,10 +9,11 @@ never saw adds nothing.
 import json
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -81,18 +82,6 @@ class BM25Config:
         return split
 
 
-class _GrowingVocabulary(dict[str, int]):
-    """Assigns every new word the next column."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = len(self)
-        return self[word]
-
-    def columns(self, words: list[str]) -> list[int]:
-        """Return the column of each word."""
-        return list(map(self.__getitem__, words))
-
-
 class BM25(Reranker):
     """A BM25 index, made by `BM25.fit(texts)` or opened by `matchwork.load(folder)`.
 
@@ -137,21 +126,20 @@ class BM25(Reranker):
 
         Args:
             texts: Texts by id, or a list, whose texts are named by their position.
-            k1: See `BM25Config`, also for the other settings.
-            b: Length normalisation.
-            stemmer: Snowball language.
-            stopwords: Words that are left out.
+            k1: See `BM25Config`, as for `b`, `stemmer` and `stopwords`.
         """
         config = BM25Config(k1=k1, b=b, stemmer=stemmer, stopwords=tuple(stopwords))
         documents = (
-            texts
-            if isinstance(texts, Mapping)
-            else {str(position): text for position, text in enumerate(texts)}
+            texts if isinstance(texts, Mapping) else {str(i): text for i, text in enumerate(texts)}
         )
         if not documents:
             raise DataError("BM25 needs at least one document to count words in, got none")
-        vocabulary = _GrowingVocabulary()
-        counts, lengths = _count(documents.values(), config.splitter(), vocabulary.columns)
+        vocabulary = defaultdict[str, int](count().__next__)  # a new word takes the next column
+        counts, lengths = _count(
+            documents.values(),
+            config.splitter(),
+            lambda words: [vocabulary[word] for word in words],
+        )
         mean_length = float(lengths.mean()) or 1.0
         weights = _weigh(counts, lengths, _idf(counts.tocsc()), mean_length, config).tocsc()
         return cls(config, documents, dict(vocabulary), weights, mean_length)
@@ -256,9 +244,8 @@ class BM25(Reranker):
             }
             write_json(temporary / "config.json", about)
             write_json(temporary / "vocabulary.json", list(self.vocabulary))
-            index = {key: getattr(self.weights, key) for key in ("data", "indices", "indptr")}
             with atomic_write(temporary / "index.safetensors", "wb") as stream:
-                stream.write(tensors.save(index))
+                stream.write(tensors.save(self._arrays()))
             with atomic_write(temporary / "documents.jsonl") as stream:
                 for item in self.documents.items():
                     stream.write(json.dumps(item, ensure_ascii=False) + "\n")
@@ -291,6 +278,9 @@ class BM25(Reranker):
         vocabulary = {word: column for column, word in enumerate(words)}
         return cls(config, documents, vocabulary, weights, about["mean_length"])
 
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {key: getattr(self.weights, key) for key in ("data", "indices", "indptr")}
+
     def _columns(self, words: list[str]) -> list[int]:
         """Columns of the words that `fit` saw."""
         return [column for column in map(self.vocabulary.get, words) if column is not None]
@@ -310,12 +300,7 @@ class BM25(Reranker):
             import bm25s  # imports numba: half a second that `score` does not need
 
         engine = bm25s.BM25(method="lucene", dtype="float64", backend=backend)
-        engine.scores = {
-            "data": self.weights.data,
-            "indices": self.weights.indices,
-            "indptr": self.weights.indptr,
-            "num_docs": len(self._ids),
-        }
+        engine.scores = {**self._arrays(), "num_docs": len(self._ids)}
         engine.unique_token_ids_set = range(len(self.vocabulary))
         engine.nonoccurrence_array = None
         return engine

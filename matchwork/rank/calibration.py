@@ -110,21 +110,14 @@ AnyCalibration: TypeAlias = Calibration | IsotonicCalibration
 """Maps a score to the probability of a match."""
 
 
-_KINDS: dict[str, type[AnyCalibration]] = {
-    "logistic": Calibration,
-    "isotonic": IsotonicCalibration,
-}
+_KINDS: dict[str, type[AnyCalibration]] = {"logistic": Calibration, "isotonic": IsotonicCalibration}
 
 
 def fit_calibration(scores: npt.ArrayLike, labels: npt.ArrayLike) -> AnyCalibration:
     """Fit a logistic curve, or an isotonic one where that is clearly better.
 
     The isotonic curve is taken if its log loss in five-fold cross-validation is lower by more
-    than one standard error of the difference.
-
-    Args:
-        scores: Shape (pairs,).
-        labels: Positive where a pair matches, shape (pairs,).
+    than one standard error of the difference. Labels above 0 are matches.
     """
     values, positive = np.asarray(scores, dtype=np.float64), np.asarray(labels) > 0
     curve = Calibration.fit(values, positive)
@@ -195,14 +188,9 @@ class ClassCalibration:
 
     @classmethod
     def fit(cls, scores: npt.ArrayLike, labels: npt.ArrayLike, num_classes: int) -> Self:
-        """Fit a multinomial logistic regression.
+        """Fit a multinomial logistic regression to scores and classes (from 0), shape (pairs,).
 
         A small ridge penalty keeps separable data and absent classes finite.
-
-        Args:
-            scores: Shape (pairs,).
-            labels: Classes from 0, shape (pairs,).
-            num_classes: Number of classes.
         """
         values, targets = np.asarray(scores, np.float64), np.asarray(labels, np.int64)
         if not len(values):

@@ -1,6 +1,6 @@
 """Two-stage retrieval: BM25 finds documents, a second scorer reranks the best of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +57,8 @@ class Pipeline(Reranker):
         for query, document in pairs:
             pools[query][document] = None
         candidates = {query: tuple(pool) for query, pool in pools.items()}
-        run = self._rerank_first(queries, documents, candidates)
+        first = rank_all(self.first, queries, documents, candidates)
+        run = self.rerank_run(queries, documents, first)
         return np.array([run[query][document] for query, document in pairs], dtype=np.float64)
 
     def search(self, query: str, top_k: int | None = None) -> list[Ranked]:
@@ -115,15 +116,6 @@ class Pipeline(Reranker):
         return split.documents, rank_all(
             self.first, split.queries, split.documents, split.candidates
         )
-
-    def _rerank_first(
-        self,
-        queries: Mapping[str, str],
-        documents: Mapping[str, str],
-        candidates: Mapping[str, Sequence[str]],
-    ) -> Run:
-        first = rank_all(self.first, queries, documents, candidates)
-        return self.rerank_run(queries, documents, first)
 
     def _heads(self, first: Run) -> Run:
         return {query: _best(scores, self.depth) for query, scores in first.items()}

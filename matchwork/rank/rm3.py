@@ -74,12 +74,7 @@ class RM3:
         }
 
     def expand(self, query: str, feedback: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """Return the words of the expanded query with their shares.
-
-        Args:
-            query: The query text.
-            feedback: Texts and scores of the best documents.
-        """
+        """Return words and shares of the query expanded by texts and scores of documents."""
         original, model = self._shares(query), self._relevance_model(feedback)
         if not model:
             return original

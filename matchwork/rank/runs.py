@@ -39,13 +39,7 @@ class CachingScorer(Protocol):
     def prepare(
         self, queries: Sequence[str], documents: Sequence[str], advance: Advance | None = None
     ) -> PairScorer:
-        """Read the texts and return a function that scores pairs of them by index.
-
-        Args:
-            queries: Query texts.
-            documents: Document texts.
-            advance: Called with the number of pairs scored since the last call.
-        """
+        """Read the texts and return a function that scores pairs of them by index."""
         ...
 
 
@@ -76,7 +70,8 @@ def rank_all(
     """
     if top_k is not None and top_k < 1:
         raise ConfigError(f"top_k must be at least 1, got {top_k}")
-    ids = list(documents if candidates is None else _used(queries, candidates))
+    pooled = () if candidates is None else (candidates.get(query, ()) for query in queries)
+    ids = list(documents if candidates is None else dict.fromkeys(chain.from_iterable(pooled)))
     hashes, pools = id_hashes(ids), _pools(queries, ids, candidates)
     advance = _counting(progress, sum(map(len, pools)))
     score = _prepare(scorer, list(queries.values()), _texts(ids, documents, candidates), advance)
@@ -111,11 +106,6 @@ def id_hashes(ids: Iterable[str]) -> Indices:
 
 def _indices(numbers: Iterable[int]) -> Indices:
     return np.fromiter(numbers, dtype=np.int64)
-
-
-def _used(queries: Mapping[str, str], candidates: Mapping[str, Sequence[str]]) -> dict[str, None]:
-    """Every candidate of these queries once."""
-    return dict.fromkeys(chain.from_iterable(candidates.get(query, ()) for query in queries))
 
 
 def _pools(

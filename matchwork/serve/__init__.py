@@ -15,11 +15,5 @@ if not all(map(find_spec, ("fastapi", "uvicorn", "httptools", "prometheus_client
     raise MissingExtraError("the service", "serve")
 
 # Lazy: the parent of several workers never loads torch.
-_HOMES = {
-    "Settings": "matchwork.serve.settings",
-    "create_app": "matchwork.serve.app",
-    "serve": "matchwork.serve.process",
-}
-
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+_HOMES = {"Settings": "settings", "create_app": "app", "serve": "process"}
+__getattr__ = lazy_names(__name__, {name: f"{__name__}.{_HOMES[name]}" for name in _HOMES})

@@ -14,7 +14,7 @@ from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.guard import UNKNOWN, Endpoint, Guard
 from matchwork.serve.metrics import Metrics
 from matchwork.serve.protocols import PROTOCOLS
-from matchwork.serve.protocols.base import ErrorFormat, Protocol, validation_failure
+from matchwork.serve.protocols.base import Protocol, validation_failure
 from matchwork.serve.served import Served
 from matchwork.serve.service import Collection, Service
 from matchwork.serve.settings import Settings
@@ -76,7 +76,16 @@ def create_app(
     app.add_middleware(Guard, settings=settings, metrics=metrics, endpoints=endpoints)
 
     async def on_error(request: Request, error: Exception) -> Response:
-        return _error_response(endpoints.get(request.url.path, UNKNOWN).errors, error)
+        """Format an exception that a route raised."""
+        errors = endpoints.get(request.url.path, UNKNOWN).errors
+        if isinstance(error, RequestValidationError):
+            return errors.response(validation_failure(error))
+        if isinstance(error, HTTPException):
+            response = errors.response(_HTTP_FAILURES.get(error.status_code, _BAD_REQUEST))
+            response.headers.update(error.headers or {})
+            return response
+        assert isinstance(error, Failure)
+        return errors.response(error)
 
     for kind in (Failure, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, on_error)
@@ -93,15 +102,3 @@ def _by_name(scorers: Iterable[Scorer | Served]) -> dict[str, Served]:
     if not named:
         raise ConfigError("nothing to serve: give at least one matcher")
     return named
-
-
-def _error_response(errors: ErrorFormat, error: Exception) -> Response:
-    """Format an exception that a route raised."""
-    if isinstance(error, RequestValidationError):
-        return errors.response(validation_failure(error))
-    if isinstance(error, HTTPException):
-        response = errors.response(_HTTP_FAILURES.get(error.status_code, _BAD_REQUEST))
-        response.headers.update(error.headers or {})
-        return response
-    assert isinstance(error, Failure)
-    return errors.response(error)

@@ -47,13 +47,7 @@ class _Job:
 
 
 class Batcher:
-    """The queue of one model.
-
-    Args:
-        name: The model's name, for errors and metrics.
-        settings: Sizes of the queue and of a batch, the longest wait and the deadline.
-        metrics: Counters of batches.
-    """
+    """The queue of one model."""
 
     def __init__(self, name: str, settings: Settings, metrics: Metrics) -> None:
         self.name = name
@@ -76,13 +70,10 @@ class Batcher:
         return self._thread.is_alive() and not self._closing
 
     async def run(self, work: Work, pairs: Sequence[TextPair]) -> Any:
-        """Return the result of `work` for these pairs.
+        """Return the result of `work` for these pairs, or refuse when too busy or closed.
 
         When the caller is cancelled, waiting work is dropped. Running work is told to stop once
         nobody waits for any request of its batch.
-
-        Raises:
-            Failure: The queue is full, the deadline would be missed, or the queue is closed.
         """
         job = _Job(work, pairs, asyncio.get_running_loop().create_future())
         with self._changed:

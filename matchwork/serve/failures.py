@@ -1,38 +1,32 @@
 """Errors of a request, before a protocol formats them."""
 
-from enum import Enum, auto
+from enum import Enum
 
 from matchwork.errors import MatchworkError
 
 
 class Kind(Enum):
-    """Why a request fails; every protocol maps each kind to an HTTP status."""
+    """Why a request fails, with the HTTP status unless the protocol has another."""
 
-    SYNTAX = auto()  # the body is not JSON
-    INVALID = auto()  # a field has the wrong type or value
-    EMPTY = auto()  # nothing to rank
-    TOO_MANY = auto()  # documents or pairs
-    TOO_LONG = auto()  # a text
-    TOO_LARGE = auto()  # the body
-    NOT_JSON = auto()  # the content type
-    NO_KEY = auto()
-    NO_MODEL = auto()
-    NO_PATH = auto()
-    WRONG_METHOD = auto()
-    OVERLOADED = auto()
-    TIMEOUT = auto()
-    SHUTTING_DOWN = auto()
-    INTERNAL = auto()
+    SYNTAX = 422, "the body is not JSON"
+    INVALID = 422, "a field has the wrong type or value"
+    EMPTY = 422, "nothing to rank"
+    TOO_MANY = 422, "too many documents or pairs"
+    TOO_LONG = 422, "a text is too long"
+    TOO_LARGE = 413, "the body is too large"
+    NOT_JSON = 415, "the content type is not JSON"
+    NO_KEY = 401, "no valid API key"
+    NO_MODEL = 404, "no such model"
+    NO_PATH = 404, "no such path"
+    WRONG_METHOD = 405, "method not allowed"
+    OVERLOADED = 429, "the queue is full"
+    TIMEOUT = 504, "no answer in time"
+    SHUTTING_DOWN = 503, "starting or shutting down"
+    INTERNAL = 500, "internal error"
 
 
 class Failure(MatchworkError):
-    """A request that gets an error response.
-
-    Args:
-        kind: Decides the HTTP status.
-        message: Text for the client.
-        retry_after: Seconds after which a retry may succeed.
-    """
+    """A request that gets an error response; a retry may succeed after `retry_after` seconds."""
 
     def __init__(self, kind: Kind, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)

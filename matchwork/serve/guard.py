@@ -38,14 +38,7 @@ class _ClientDisconnected(Exception):
 
 
 class Guard:
-    """ASGI middleware around the routes.
-
-    Args:
-        app: The application that answers.
-        settings: Limits and API keys.
-        metrics: Counters of requests.
-        endpoints: The known paths.
-    """
+    """ASGI middleware around the routes, with the known paths as endpoints."""
 
     def __init__(
         self,

@@ -12,12 +12,7 @@ _OPEN_FOLDERS = ("/health", "/static/")
 
 
 def read_keys(path: str | Path) -> tuple[str, ...]:
-    """Read one key per line; empty lines and lines that start with # are skipped.
-
-    Raises:
-        DataError: The file cannot be read.
-        ConfigError: It holds no key.
-    """
+    """Read one key per line; empty lines and lines that start with # are skipped."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -36,13 +31,7 @@ def needs_key(path: str) -> bool:
 
 
 class KeyRing:
-    """Accepted keys, as digests.
-
-    Each check compares all of them, so that its duration reveals nothing about any key.
-
-    Args:
-        keys: Accepted keys.
-    """
+    """Accepted keys as digests; comparing all of them takes a time that reveals none."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._digests = [sha256(key.encode()).digest() for key in keys]

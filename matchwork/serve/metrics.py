@@ -1,8 +1,10 @@
 """Prometheus metrics: latency, batches, queues, truncation, statuses."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -16,36 +18,28 @@ class Metrics:
     """Metrics of one application, or of all workers through shared files."""
 
     def __init__(self) -> None:
-        registry = CollectorRegistry()
-        self._registry = registry
-
-        def counter(name: str, about: str, *labels: str) -> Counter:
-            return Counter(f"matchwork_{name}", about, labels, registry=registry)
-
-        def gauge(name: str, about: str, *labels: str) -> Gauge:
-            return Gauge(
-                f"matchwork_{name}", about, labels, registry=registry, multiprocess_mode="livesum"
-            )
-
-        def histogram(name: str, about: str, buckets: Sequence[float], label: str) -> Histogram:
-            return Histogram(
-                f"matchwork_{name}", about, [label], buckets=buckets, registry=registry
-            )
-
-        self.requests = counter("requests", "Responses by path and status.", "path", "status")
-        self.seconds = histogram(
-            "request_seconds", "Time from the first byte to the response.", _SECONDS, "path"
+        self._registry = CollectorRegistry()
+        options: dict[str, Any] = {"namespace": "matchwork", "registry": self._registry}
+        counter: Callable[..., Counter] = partial(Counter, **options)
+        gauge: Callable[..., Gauge] = partial(Gauge, multiprocess_mode="livesum", **options)
+        sizes: Callable[..., Histogram] = partial(
+            Histogram, labelnames=["model"], buckets=_SIZES, **options
+        )
+        seconds: Callable[..., Histogram] = partial(Histogram, buckets=_SECONDS, **options)
+        self.requests = counter("requests", "Responses by path and status.", ["path", "status"])
+        self.seconds = seconds(
+            "request_seconds", "Time from the first byte to the response.", ["path"]
         )
         self.in_flight = gauge("requests_in_flight", "Requests being answered.")
         self.abandoned = counter(
             "requests_abandoned", "Clients that disconnected before the response."
         )
-        self.queue = gauge("queue_pairs", "Pairs waiting for a model.", "model")
-        self.batch_pairs = histogram("batch_pairs", "Pairs of a batch.", _SIZES, "model")
-        self.batch_requests = histogram("batch_requests", "Requests of a batch.", _SIZES, "model")
-        self.batch_seconds = histogram("batch_seconds", "Time to score a batch.", _SECONDS, "model")
-        self.cut_texts = counter("cut_texts", "Texts longer than a model reads.", "model")
-        self.cut_tokens = counter("cut_tokens", "Tokens cut off.", "model")
+        self.queue = gauge("queue_pairs", "Pairs waiting for a model.", ["model"])
+        self.batch_pairs = sizes("batch_pairs", "Pairs of a batch.")
+        self.batch_requests = sizes("batch_requests", "Requests of a batch.")
+        self.batch_seconds = seconds("batch_seconds", "Time to score a batch.", ["model"])
+        self.cut_texts = counter("cut_texts", "Texts longer than a model reads.", ["model"])
+        self.cut_tokens = counter("cut_tokens", "Tokens cut off.", ["model"])
         _forget_dead_workers()
 
     def page(self) -> bytes:

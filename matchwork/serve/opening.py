@@ -35,13 +35,7 @@ def parse_source(text: str) -> Source:
 def open_source(source: Source, device: str = "auto", precision: "Precision" = "32") -> "Served":
     """Open a model and score a pair with it, so that what cannot work fails at the start.
 
-    Args:
-        source: The model and its name.
-        device: "auto", "cpu", "cuda", …
-        precision: "32", "bf16" or "int8". With int8, models other than transformers stay at 32.
-
-    Raises:
-        ConfigError: The model cannot score on this device with this precision.
+    With precision int8, models other than transformers stay at 32.
     """
     from matchwork.matcher import Matcher, load
     from matchwork.serve.served import Served

@@ -48,16 +48,7 @@ LOGGING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What a worker needs to build the application.
-
-    Args:
-        sources: Models to open.
-        settings: Limits of the service.
-        device: "auto", "cpu", "cuda", …
-        precision: "32", "bf16" or "int8".
-        workers: Number of processes.
-        collection: Corpus file for `/search`.
-    """
+    """What a worker needs to build the application; `collection` is a corpus for `/search`."""
 
     sources: Sequence[Source]
     settings: Settings

@@ -34,12 +34,7 @@ class Scored:
 
 
 class Served:
-    """A scorer under the name that clients use; not thread-safe.
-
-    Args:
-        name: Name of the model in requests.
-        scorer: A matcher, BM25 or any other scorer.
-    """
+    """A scorer under the name that clients use; not thread-safe."""
 
     def __init__(self, name: str, scorer: Scorer) -> None:
         self.name = name
@@ -47,15 +42,7 @@ class Served:
         self.matcher = scorer if isinstance(scorer, Matcher) else None
 
     def score(self, requests: Requests, cancelled: Event) -> list[Scored]:
-        """Score the pairs of several requests together.
-
-        Args:
-            requests: The pairs of each request.
-            cancelled: When set, a matcher stops after the current batch.
-
-        Raises:
-            DataError: A score is not finite.
-        """
+        """Score several requests together; a matcher stops after a batch when cancelled."""
         if self.matcher is not None:
             return self._score_by_matcher(self.matcher, requests, cancelled)
         if isinstance(self.scorer, CandidateBM25):  # its scores depend on the other documents

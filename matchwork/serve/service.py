@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import NamedTuple
 
 from matchwork.errors import ConfigError
 from matchwork.explain import Explanation
@@ -21,7 +20,8 @@ _SEARCH = "/search"  # name of the queue; models are named after folders, hence 
 _MAX_SHOWN = 80  # characters of a client's own words in an error
 
 
-class Hit(NamedTuple):
+@dataclass(frozen=True)
+class Hit:
     """A document of the collection and its BM25 score."""
 
     id: str
@@ -30,15 +30,7 @@ class Hit(NamedTuple):
 
 
 class Collection:
-    """Texts that `/search` finds candidates in with BM25.
-
-    Args:
-        documents: Texts by id.
-        settings: Limits on the length of a text and on the number of hits.
-
-    Raises:
-        ConfigError: A text is longer than a request may send.
-    """
+    """Texts by id, in which `/search` finds candidates with BM25."""
 
     def __init__(self, documents: Mapping[str, str], settings: Settings) -> None:
         for id, text in documents.items():
@@ -76,14 +68,7 @@ class Answer(Scored):
 
 
 class Service:
-    """The models, each with its own queue.
-
-    Args:
-        models: Models by name; the first one answers requests that name none.
-        settings: Limits and threshold.
-        metrics: Counters.
-        collection: Texts for `/search`.
-    """
+    """The models by name, each with its own queue; the first answers requests that name none."""
 
     def __init__(
         self,
@@ -115,11 +100,7 @@ class Service:
         return bool(queues) and all(queue.is_ready for queue in queues)
 
     def find(self, name: str | None) -> Served:
-        """Return a model by name, or the first one.
-
-        Raises:
-            Failure: No model has this name.
-        """
+        """Return a model by name, or the first one."""
         if name is None:
             return next(iter(self.models.values()))
         if name not in self.models:
@@ -129,16 +110,7 @@ class Service:
         return self.models[name]
 
     def check(self, query: str, documents: Sequence[str], noun: str = "document") -> None:
-        """Refuse empty, too many or too long texts.
-
-        Args:
-            query: Text of the query.
-            documents: Texts to rank.
-            noun: The protocol's word for a document, for errors.
-
-        Raises:
-            Failure: A text is beyond the limits.
-        """
+        """Refuse empty, too many or too long texts; `noun` is the protocol's word for one."""
         self.check_query(query)
         self._check_number(len(documents), f"{noun}s")
         for index, document in enumerate(documents):
@@ -188,17 +160,9 @@ class Service:
         top_k: int | None = None,
         threshold: float | None = None,
     ) -> tuple[list[Ranked], Answer]:
-        """Rank documents that have been checked.
+        """Rank checked documents; return the ranking and the scores of all documents.
 
-        Args:
-            served: The model.
-            query: Text of the query.
-            documents: Texts to rank.
-            top_k: Number of documents to return; all by default.
-            threshold: Lowest relevance to return; by default that of the service.
-
-        Returns:
-            The ranking, best first, and the scores of all documents.
+        By default all documents are returned that reach the threshold of the service.
         """
         answer = await self.score(served, [(query, document) for document in documents])
         if threshold is None:
@@ -213,11 +177,7 @@ class Service:
         return explanations
 
     async def search(self, query: str) -> list[Hit]:
-        """Return the documents of the collection that BM25 finds, best first.
-
-        Raises:
-            Failure: There is no collection.
-        """
+        """Return the documents of the collection that BM25 finds, best first."""
         if self.collection is None:
             raise Failure(
                 Kind.NO_PATH, "no collection is loaded; start the service with --collection FILE"

@@ -20,9 +20,6 @@ def default_activation(matcher: Matcher) -> Activation:
 
     The matcher's calibration comes first, then the activation that its folder names, then a
     sigmoid for cross-encoders and the identity for other models.
-
-    Raises:
-        DataError: The folder names an activation outside `torch.nn`.
     """
     if matcher.calibration is not None:
         return partial(_calibrated, matcher.calibration)

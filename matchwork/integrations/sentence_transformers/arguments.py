@@ -19,13 +19,8 @@ RENAMED = {
     "cache_dir": "cache_folder",
 }
 RENAMED_IN_PREDICT = {"sentences": "inputs", "activation_fct": "activation_fn"}
-REMOVED = (
-    "automodel_args",
-    "tokenizer_args",
-    "tokenizer_kwargs",
-    "config_args",
-    "classifier_dropout",
-)
+_ARGUMENTS = ("automodel_args", "tokenizer_args", "tokenizer_kwargs", "config_args")
+REMOVED = (*_ARGUMENTS, "classifier_dropout")
 
 
 def open_model(

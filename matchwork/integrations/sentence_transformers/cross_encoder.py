@@ -16,25 +16,11 @@ import torch
 from torch import Tensor
 
 from matchwork.errors import ConfigError
+from matchwork.integrations.sentence_transformers import arguments, limits
 from matchwork.integrations.sentence_transformers.activation import (
     Activation,
     activation_path,
     default_activation,
-)
-from matchwork.integrations.sentence_transformers.arguments import (
-    POSITIONAL,
-    REMOVED,
-    RENAMED,
-    RENAMED_IN_PREDICT,
-    open_model,
-    refuse,
-    rename,
-    with_effect,
-)
-from matchwork.integrations.sentence_transformers.limits import (
-    Limits,
-    get_max_length,
-    set_max_length,
 )
 from matchwork.matcher import Matcher
 from matchwork.matcher.precision import Precision
@@ -100,21 +86,24 @@ class CrossEncoder:
         precision: Precision = "32",
         **older: Any,
     ) -> None:
-        if len(positional) > len(POSITIONAL):
+        if len(positional) > len(arguments.POSITIONAL):
             raise ConfigError(
                 "CrossEncoder takes all but num_labels, max_length, activation_fn and device by "
                 "their names"
             )
-        given = {**dict(zip(POSITIONAL, positional, strict=False)), **rename(older, RENAMED)}
-        removed = {name: older.pop(name) for name in REMOVED if name in older}
+        given = {
+            **dict(zip(arguments.POSITIONAL, positional, strict=False)),
+            **arguments.rename(older, arguments.RENAMED),
+        }
+        removed = {name: older.pop(name) for name in arguments.REMOVED if name in older}
         if older:
             raise ConfigError(f"CrossEncoder has no argument {next(iter(older))!r}")
         num_labels = given.get("num_labels", num_labels)
-        refuse(
+        arguments.refuse(
             modules=modules,
             prompts=prompts if any((prompts or {}).values()) else None,
             default_prompt_name=default_prompt_name,
-            model_kwargs=with_effect(model_kwargs),
+            model_kwargs=arguments.with_effect(model_kwargs),
             processor_kwargs=processor_kwargs,
             config_kwargs=config_kwargs,
             backend=backend if backend != "torch" else None,
@@ -129,9 +118,9 @@ class CrossEncoder:
             "local_files_only": local_files_only or None,
             "token": token,
         }
-        matcher = open_model(model, hub, given.get("device", device), precision)
+        matcher = arguments.open_model(model, hub, given.get("device", device), precision)
         self.matcher = copy(matcher)  # with limits of its own
-        self._limits = Limits(
+        self._limits = limits.Limits(
             self.matcher.max_query_length,
             self.matcher.max_document_length,
             self.matcher.max_pair_length,
@@ -162,20 +151,13 @@ class CrossEncoder:
     @property
     def max_length(self) -> int | None:
         """Most subword tokens read at once, special ones included; None: any number."""
-        return get_max_length(self.matcher)
+        return limits.get_max_length(self.matcher)
 
     @max_length.setter
     def max_length(self, length: int | None) -> None:
-        set_max_length(self.matcher, length, self._limits)
+        limits.set_max_length(self.matcher, length, self._limits)
 
-    @property
-    def max_seq_length(self) -> int | None:
-        """Alias of `max_length`."""
-        return self.max_length
-
-    @max_seq_length.setter
-    def max_seq_length(self, length: int | None) -> None:
-        self.max_length = length
+    max_seq_length = max_length
 
     def to(self, device: str | torch.device) -> "CrossEncoder":
         """Move the weights to a device."""
@@ -244,12 +226,12 @@ class CrossEncoder:
         Returns:
             One score per pair; of a single pair, one number.
         """
-        renamed = rename(older, RENAMED_IN_PREDICT)
+        renamed = arguments.rename(older, arguments.RENAMED_IN_PREDICT)
         inputs = renamed.get("inputs") if inputs is None else inputs
         activation_fn = renamed.get("activation_fn", activation_fn)
         older.pop("num_workers", None)
         devices = device if isinstance(device, list | tuple) else None
-        refuse(prompt_name=prompt_name, prompt=prompt, pool=pool, device=devices, **older)
+        arguments.refuse(prompt_name=prompt_name, prompt=prompt, pool=pool, device=devices, **older)
         if inputs is None:
             raise ConfigError("predict needs pairs of texts, got none")
         if device:

@@ -37,10 +37,7 @@ def get_max_length(matcher: Matcher) -> int | None:
 def set_max_length(matcher: Matcher, max_length: int | None, given: Limits) -> None:
     """Limit the tokens that are read at once: of a pair for cross-encoders, else of each text.
 
-    Args:
-        matcher: Is changed in place.
-        max_length: Most tokens, special ones included; None: as many as `given` allows.
-        given: Limits of the matcher when it was given.
+    `max_length` counts special tokens, too; None: as many as the limits `given` allow.
     """
     room = None if max_length is None else _room(matcher, max_length)
     encoder = matcher.model.encoder

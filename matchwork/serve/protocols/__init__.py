@@ -4,17 +4,12 @@ A protocol registers its routes in `PROTOCOLS`. Other packages do the same in a 
 they declare as an entry point of the group `matchwork.plugins`.
 """
 
-from matchwork.serve.protocols import cohere, jina, own, search, status, tei
-from matchwork.serve.protocols.base import PROTOCOLS, ErrorFormat, Protocol
-
-__all__ = [
-    "PROTOCOLS",
-    "ErrorFormat",
-    "Protocol",
-    "cohere",
-    "jina",
-    "own",
-    "search",
-    "status",
-    "tei",
-]
+from matchwork.serve.protocols import cohere as cohere
+from matchwork.serve.protocols import jina as jina
+from matchwork.serve.protocols import own as own
+from matchwork.serve.protocols import search as search
+from matchwork.serve.protocols import status as status
+from matchwork.serve.protocols import tei as tei
+from matchwork.serve.protocols.base import PROTOCOLS as PROTOCOLS
+from matchwork.serve.protocols.base import ErrorFormat as ErrorFormat
+from matchwork.serve.protocols.base import Protocol as Protocol

@@ -16,24 +16,6 @@ from matchwork.registry import Registry
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.service import Service
 
-_STATUSES = {
-    Kind.SYNTAX: 422,
-    Kind.INVALID: 422,
-    Kind.EMPTY: 422,
-    Kind.TOO_MANY: 422,
-    Kind.TOO_LONG: 422,
-    Kind.TOO_LARGE: 413,
-    Kind.NOT_JSON: 415,
-    Kind.NO_KEY: 401,
-    Kind.NO_MODEL: 404,
-    Kind.NO_PATH: 404,
-    Kind.WRONG_METHOD: 405,
-    Kind.OVERLOADED: 429,
-    Kind.TIMEOUT: 504,
-    Kind.SHUTTING_DOWN: 503,
-    Kind.INTERNAL: 500,
-}
-
 
 class StrictModel(BaseModel):
     """A request body: "5" is not a number, 1 is not a boolean; unknown fields are ignored."""
@@ -62,7 +44,7 @@ class ErrorFormat:
             headers["Retry-After"] = str(failure.retry_after)
         if failure.kind is Kind.NO_KEY:
             headers["WWW-Authenticate"] = "Bearer"
-        status = self.statuses.get(failure.kind, _STATUSES[failure.kind])
+        status = self.statuses.get(failure.kind, failure.kind.value[0])
         return JSONResponse(self.body(failure), status, headers)
 
     @property

@@ -61,24 +61,11 @@ class CohereResult(BaseModel):
     relevant_spans: list[RelevantSpan] | None = None
 
 
-class ApiVersion(BaseModel):
-    """Version of the protocol."""
-
-    version: str = "2"
-    is_experimental: bool = False
-
-
-class BilledUnits(BaseModel):
-    """Always one search; nobody is billed."""
-
-    search_units: int = 1
-
-
 class CohereMeta(BaseModel):
-    """Metadata; `warnings` say how much text was cut off."""
+    """Metadata; `warnings` say how much text was cut off. Nobody is billed."""
 
-    api_version: ApiVersion = ApiVersion()
-    billed_units: BilledUnits = BilledUnits()
+    api_version: dict[str, str | bool] = {"version": "2", "is_experimental": False}
+    billed_units: dict[str, int] = {"search_units": 1}
     warnings: list[str] | None = None
 
 

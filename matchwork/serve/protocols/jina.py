@@ -5,13 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from matchwork.serve.protocols.base import (
-    DETAIL,
-    PROTOCOLS,
-    Protocol,
-    StrictModel,
-    StrictRoute,
-)
+from matchwork.serve.protocols.base import DETAIL, PROTOCOLS, Protocol, StrictModel, StrictRoute
 from matchwork.serve.service import Service
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from matchwork.serve.failures import Failure, Kind
 from matchwork.serve.protocols.base import DETAIL, PROTOCOLS, Protocol, StrictModel, StrictRoute
-from matchwork.serve.service import Service
+from matchwork.serve.service import Hit, Service
 
 
 class SearchRequest(StrictModel):
@@ -17,18 +17,10 @@ class SearchRequest(StrictModel):
     top_k: Annotated[int, Field(ge=1)] | None = None
 
 
-class FoundDocument(BaseModel):
-    """A document of the collection and its BM25 score."""
-
-    id: str
-    text: str
-    score: float
-
-
 class SearchResponse(BaseModel):
     """Documents that share a word with the query, best first."""
 
-    documents: list[FoundDocument]
+    documents: list[Hit]
 
 
 def _routes(service: Service) -> APIRouter:
@@ -42,8 +34,7 @@ def _routes(service: Service) -> APIRouter:
         if request.top_k is not None and request.top_k > limit:
             raise Failure(Kind.TOO_MANY, f"top_k is {request.top_k}; at most {limit}")
         hits = await service.search(request.query)
-        documents = [FoundDocument(**hit._asdict()) for hit in hits[: request.top_k]]
-        return SearchResponse(documents=documents)
+        return SearchResponse(documents=hits[: request.top_k])
 
     return router
 

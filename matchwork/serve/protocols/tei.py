@@ -63,13 +63,9 @@ _ERRORS = ErrorFormat(
         "error": failure.message,
         "error_type": _ERROR_TYPES.get(failure.kind, "Validation"),
     },
-    {
-        Kind.SYNTAX: 400,
-        Kind.EMPTY: 400,
-        Kind.TOO_MANY: 413,
-        Kind.TOO_LONG: 413,
-        Kind.INTERNAL: 424,
-    },
+    dict.fromkeys((Kind.SYNTAX, Kind.EMPTY), 400)
+    | dict.fromkeys((Kind.TOO_MANY, Kind.TOO_LONG), 413)
+    | {Kind.INTERNAL: 424},
 )
 
 
