@@ -10,7 +10,6 @@ from matchwork.files import read_json
 
 # The library takes the first that is not empty; older versions named it after the architecture.
 _NETWORKS = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
-_OF_TRANSFORMER = [f"sentence_{network}_config.json" for network in _NETWORKS]
 _OF_MODEL = "config_sentence_transformers.json"
 _MODE = "pooling_mode_"  # of older versions: a key for every mode
 _POOLING: dict[str, Literal["mean", "cls"]] = {
@@ -78,10 +77,10 @@ def transformer_settings(folder: Path, *, listed: bool) -> TransformerSettings:
 
 
 def _own_file(folder: Path) -> tuple[Path, dict[str, Any]]:
-    for path in (folder / name for name in _OF_TRANSFORMER):
+    for path in (folder / f"sentence_{network}_config.json" for network in _NETWORKS):
         if settings := optional_settings(path):
             return path, settings
-    return folder / _OF_TRANSFORMER[0], {}
+    return folder / f"sentence_{_NETWORKS[0]}_config.json", {}
 
 
 def _refuse_passed_on(settings: dict[str, Any], path: Path) -> None:
