@@ -38,7 +38,7 @@ def require_pairs(pairs: Iterable[object]) -> None:
 
 
 class Truncation(NamedTuple):
-    """How many texts the length limits cut, and how many tokens they lost."""
+    """Number of texts that the length limits cut, and of tokens that were lost."""
 
     texts: int = 0
     tokens: int = 0

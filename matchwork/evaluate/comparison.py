@@ -16,6 +16,8 @@ class Comparison:
 
     Args:
         measure: Canonical name of the measure.
+        value: Value of the system.
+        baseline: Value of the baseline.
         p_value: Of the paired permutation test.
         adjusted_p: p-value with Holm's correction over all comparisons made together.
         changes: Difference of each query, largest gain first; empty for F1 and macro-F1, which

@@ -44,7 +44,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class MeasureKind:
-    """What is registered under the name of a measure.
+    """Registry entry of a measure.
 
     Args:
         task: What is measured; it decides what `compute` is called with.

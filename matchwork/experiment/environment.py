@@ -1,4 +1,4 @@
-"""What a number was made with: code, machine, libraries."""
+"""Provenance of a number: code, machine, libraries."""
 
 import os
 import platform
@@ -37,7 +37,7 @@ def commit() -> str | None:
 
 
 def package_folder() -> Path:
-    """Where the whole package lies."""
+    """Return the folder of the package."""
     return Path(__file__).parent.parent
 
 

@@ -1,4 +1,4 @@
-"""What a seed reports: progress while it is trained, and at its end an outcome for the disk."""
+"""Reports of a seed: progress during training, and the outcome that is saved at its end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

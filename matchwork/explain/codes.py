@@ -1,4 +1,4 @@
-"""What hashing keeps of each word: its vector before, its code, and the vector restored."""
+"""Codes of words: the vector before hashing, the code, and the restored vector."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

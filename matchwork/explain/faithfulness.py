@@ -61,7 +61,7 @@ class FaithfulnessCurve:
 
     @cached_property
     def gains(self) -> Sample:
-        """How much the explanation beats random order, pair by pair; above 0 is faithful."""
+        """Return the gain over random order of each pair; above 0 is faithful."""
         explained, random = (sample.gain[:, 0] for sample in self.areas)
         return Sample.of(random - explained if self.kind == "deletion" else explained - random)
 

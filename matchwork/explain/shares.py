@@ -1,4 +1,4 @@
-"""What each part of a model with two parts, relevance and semantics, adds to a score."""
+"""Shares of a score that relevance and semantics add, for models with these two parts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -18,12 +18,12 @@ class Shares:
 
     @property
     def relevance_effect(self) -> float:
-        """What relevance adds to the score, averaged over adding it first and adding it second."""
+        """Contribution of relevance, averaged over adding it first and adding it second."""
         return ((self.relevance - self.neither) + (self.score - self.semantic)) / 2
 
     @property
     def semantic_effect(self) -> float:
-        """What semantics adds; both effects and `neither` sum to the score."""
+        """Contribution of semantics; both contributions and `neither` sum to the score."""
         return ((self.semantic - self.neither) + (self.score - self.relevance)) / 2
 
     def rows(self) -> list[tuple[str, float]]:

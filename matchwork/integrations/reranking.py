@@ -1,4 +1,4 @@
-"""What the framework adapters share: opening a scorer, and reranking with it."""
+"""Opening a scorer and reranking with it, for all framework adapters."""
 
 from collections.abc import Sequence
 from pathlib import Path

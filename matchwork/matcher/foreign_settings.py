@@ -32,7 +32,7 @@ _NO_LIMIT = 10**9  # what the transformers library writes where there is none is
 
 @dataclass(frozen=True)
 class TransformerSettings:
-    """How texts are tokenised for a network, by the file at `path`."""
+    """Tokenisation settings of a network, from the file at `path`."""
 
     path: Path
     max_positions: int | None  # most subword tokens of a text

@@ -175,9 +175,14 @@ class Matcher(MatcherParts, Reranker):
         return self
 
     def score(self, pairs: Iterable[TextPair], advance: Advance | None = None) -> Scores:
-        """Return the score of each (query, document) pair, shape (pairs,); higher is better.
+        """Score (query, document) pairs.
 
-        `advance` is called with the number of pairs scored since the last call.
+        Args:
+            pairs: Pairs of texts.
+            advance: Called with the number of pairs scored since the last call.
+
+        Returns:
+            Scores in the order of the pairs, shape (pairs,); higher is better.
         """
         return self.score_tokens(self.reader.read(list(pairs)), advance)
 

@@ -1,4 +1,4 @@
-"""What a name or a path stands for: a matcher, BM25 or a model of another library.
+"""Resolve a name or path: a matcher, BM25 or a model of another library.
 
 Nothing in a folder is run: weights are safetensors, and pickles are refused.
 """

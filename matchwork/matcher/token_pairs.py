@@ -50,7 +50,7 @@ class TokenPairs:
 
     @property
     def truncation(self) -> Truncation:
-        """How much of these pairs was cut off; equal texts, and equal pairs, count once."""
+        """Texts and tokens that were cut off; equal texts, and equal pairs, count once."""
         pairs, _ = self.distinct()
         cut = np.concatenate(
             [

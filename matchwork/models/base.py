@@ -55,7 +55,7 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class MatchOutput:
-    """What a model returns for a batch of pairs.
+    """Output of a model for a batch of pairs.
 
     Attributes:
         scores: Shape (batch,); higher is better.

@@ -117,7 +117,11 @@ def fit_calibration(scores: npt.ArrayLike, labels: npt.ArrayLike) -> AnyCalibrat
     """Fit a logistic curve, or an isotonic one where that is clearly better.
 
     The isotonic curve is taken if its log loss in five-fold cross-validation is lower by more
-    than one standard error of the difference. Labels above 0 are matches.
+    than one standard error of the difference.
+
+    Args:
+        scores: Shape (pairs,).
+        labels: Positive where a pair matches, shape (pairs,).
     """
     values, positive = np.asarray(scores, dtype=np.float64), np.asarray(labels) > 0
     curve = Calibration.fit(values, positive)

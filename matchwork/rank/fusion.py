@@ -37,7 +37,13 @@ def mix(run: Run, other: Run, weight: float) -> Run:
 
 
 def fuse(run: Run, other: Run, weight: float) -> Run:
-    """Interpolate two runs: `run` has the share `weight`, from 0 to 1, and `other` the rest."""
+    """Interpolate two runs.
+
+    Args:
+        run: Scores with share `weight`.
+        other: Scores with share `1 - weight`.
+        weight: Between 0 and 1.
+    """
     check_weight(weight)
     return mix(normalise(run), normalise(other), weight)
 

@@ -22,7 +22,7 @@ class Stretch(Protocol):
 
     @property
     def end(self) -> int:
-        """One after the last character."""
+        """Index after the last character."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How numbers read, in every table: on the console, on a page, in Markdown."""
+"""Format numbers, in every table: on the console, on a page, in Markdown."""
 
 import re
 from typing import NamedTuple, TypeAlias

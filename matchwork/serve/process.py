@@ -48,7 +48,7 @@ LOGGING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What a worker needs to build the application; `collection` is a corpus for `/search`."""
+    """Arguments of a worker that builds the application; `collection` is a corpus for `/search`."""
 
     sources: Sequence[Source]
     settings: Settings

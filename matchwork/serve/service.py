@@ -1,4 +1,4 @@
-"""What every protocol needs: checked requests, queues, scores, rankings, explanations, search."""
+"""Service behind every protocol: checked requests, queues, scores, rankings, search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

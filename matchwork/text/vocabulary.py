@@ -23,7 +23,7 @@ def word_hash(word: str) -> int:
 
 
 class WordClass(StrEnum):
-    """Where a word is known from: the classes of IASM's out-of-vocabulary analysis."""
+    """Classes of words in IASM's out-of-vocabulary analysis, by where a word is known from."""
 
     IV = "IV"
     OOTV = "OOTV"  # vectors only: unseen in training

@@ -62,7 +62,7 @@ class TrainingRun:
 
 @dataclass(frozen=True)
 class StageResult:
-    """What happened in a stage: the best epoch (from 1), its loss on dev, whether it was reused."""
+    """Result of a stage: the best epoch (from 1), its loss on dev, whether it was reused."""
 
     name: str
     hash: str  # of all that decided its weights
@@ -80,7 +80,7 @@ class StageResult:
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What happened in a training run; `print` it for a summary.
+    """Outcome of a training run; `print` it for a summary.
 
     Attributes:
         history: One record per epoch: "epoch", "loss", the dev measure, "best", "seconds".

@@ -74,7 +74,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Options:
-    """How experiments are run."""
+    """Settings of a run of experiments."""
 
     data_root: str | Path | None = None
     resume: bool = False

@@ -74,7 +74,7 @@ def _chart_of_measure(
 def _chart_of_curve(
     chart: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], free: Sequence[str]
 ) -> Iterator[tuple["Chart", str]]:
-    """What was written down while training, where anything was."""
+    """Return the values logged during training, if there are any."""
     points = [point for row in rows for point in _curve(row, chart["curve"], free)]
     titles = Titles("batches", _Y_TITLES[chart["curve"]], _legend(free), chart["title"])
     if points:
@@ -131,7 +131,7 @@ def _legend(keys: Sequence[str]) -> str:
 
 
 def _words(key: str) -> str:
-    """What a key is called on an axis: "num layers"; a name is that of its section."""
+    """Return the label of a key on an axis: "num layers"; `name` gets the label of its section."""
     section, _, name = key.rpartition(".")
     return section if name == "name" else short(key).replace("_", " ")
 

@@ -1,4 +1,4 @@
-"""What every protocol is made of: routes, strict requests and an error format."""
+"""Parts of every protocol: routes, strict requests and an error format."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
@@ -57,7 +57,7 @@ class ErrorFormat:
 
 
 class DetailError(BaseModel):
-    """What went wrong."""
+    """Body of an error response."""
 
     detail: str
 

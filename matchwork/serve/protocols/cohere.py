@@ -78,7 +78,7 @@ class CohereResponse(BaseModel):
 
 
 class CohereError(BaseModel):
-    """What went wrong."""
+    """Body of an error response."""
 
     message: str
 

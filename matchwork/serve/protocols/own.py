@@ -25,7 +25,7 @@ class ScoreRequest(StrictModel):
 
 
 class Truncated(BaseModel):
-    """How much text was cut off."""
+    """Amount of text that was cut off."""
 
     texts: int
     tokens: int

@@ -44,7 +44,7 @@ class TEIResult(BaseModel):
 
 
 class TEIError(BaseModel):
-    """What went wrong, and its class."""
+    """Error message and its class."""
 
     error: str
     error_type: Literal["Unhealthy", "Backend", "Overloaded", "Validation", "Tokenizer", "Empty"]

@@ -65,7 +65,7 @@ class SplitSmoothing:
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How the last matching matrix compares with the first, split by split."""
+    """Comparison of the last matching matrix with the first, split by split."""
 
     model: str
     first: str
