@@ -25,8 +25,8 @@ it the value of every query. Numbers are means over seeds on the test split; set
 dev. ± is the standard deviation over seeds, brackets are 95 % bootstrap intervals over queries, and
 *p* is a paired permutation test against BM25 on the same queries (Holm-corrected).
 
-The short tables show, for each model, the recipe that is best on test by the first measure. In the
-charts a dot is a mean, a bar its interval, a diamond the number of the paper, the dashed line BM25.
+The short tables show, for each model, the recipe that is best on dev. In the charts a dot is a
+mean, a bar its interval, a diamond the number of the paper, the dashed line BM25.
 `matchwork results --write` generates this page and its charts.
 """
 

@@ -201,8 +201,13 @@ def load_results(folder: str | Path) -> list[dict[str, Any]]:
 
 
 def by_condition(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the result of each condition by its name; the main one is \"\"."""
-    return {name: {**result, **values} for name, values in _conditions(result).items()}
+    """Return the result of each condition by its name; the main one is \"\".
+
+    Each has `dev`, the mean over seeds of the main condition's value on dev, or None.
+    """
+    dev = [seed["dev"] for seed in result.get("per_seed", ()) if seed.get("dev") is not None]
+    chosen_by = {"dev": float(np.mean(dev)) if dev else None}
+    return {name: {**result, **values, **chosen_by} for name, values in _conditions(result).items()}
 
 
 def without_queries(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,22 +85,33 @@ def full_table(group: Group) -> str:
 
 
 def short_table(group: Group) -> str:
-    """Return the baselines and the best recipe of every model, by the first main measure."""
+    """Return the baselines, and of every model the recipe that is best on dev."""
     measures = group.main_measures
-    best: dict[str, Mapping[str, Any]] = {}
-    for result in sorted(group.results, key=lambda one: rank_value(one["measures"], measures[0])):
-        best.setdefault(result["model"], result)
+
+    def on_test(result: Mapping[str, Any]) -> float:
+        return rank_value(result["measures"], measures[0])
+
+    chosen: dict[str, Mapping[str, Any]] = {}
+    for result in sorted(group.results, key=lambda one: (_rank_on_dev(one), on_test(one))):
+        chosen.setdefault(result["model"], result)
     rows: list[Row] = [
         [name, *(_short(values.get(measure)) for measure in measures), None, None]
         for name, values in group.baselines.items()
     ]
-    for model, result in best.items():
+    for model, result in sorted(chosen.items(), key=lambda item: on_test(item[1])):
         values = [result["measures"].get(measure) for measure in measures]
         p = (result["measures"].get(measures[0]) or {}).get("p_holm")
         shown = None if p is None else p_value(p)
         rows.append([model, *map(_short, values), shown, _link(result)])
-    header = ["best of each model", *measures, f"*p* ({measures[0]})", "recipe"]
+    header = ["model", *measures, f"*p* ({measures[0]})", "recipe"]
     return "\n".join(markdown_table(header, rows))
+
+
+def _rank_on_dev(result: Mapping[str, Any]) -> float:
+    """Return a number that is lower for a recipe that is better on dev; infinite without dev."""
+    if result.get("dev") is None:
+        return float("inf")
+    return -gain(result["settings"]["train"]["dev_measure"], result["dev"])
 
 
 def rank_value(measures: Mapping[str, Any], name: str) -> float:
