@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from matchwork.evaluate import evaluate as evaluate
     from matchwork.explain import Explanation as Explanation, explain as explain
     from matchwork.matcher import Matcher as Matcher, load as load
-    from matchwork.models import MODELS as MODELS, MatchModel as MatchModel
+    from matchwork.models import MODELS as MODELS, MatchModel as MatchModel, PairModel as PairModel
     from matchwork.rank import BM25 as BM25, Pipeline as Pipeline
     from matchwork.rank import rank_all as rank_all, rerank as rerank
     from matchwork.text import WordTokenizer as WordTokenizer
-    from matchwork.train import TrainConfig as TrainConfig, train as train
+    from matchwork.train import TrainConfig as TrainConfig, TrainResult as TrainResult
+    from matchwork.train import train as train
     from matchwork.types import Document as Document, Ranked as Ranked, Scorer as Scorer
 # isort: on
 
@@ -33,10 +34,10 @@ _NAMES = {
     "evaluate": "Evaluation compare evaluate",
     "explain": "Explanation explain",
     "matcher": "Matcher load",
-    "models": "MODELS MatchModel",
+    "models": "MODELS MatchModel PairModel",
     "rank": "BM25 Pipeline rank_all rerank",
     "text": "WordTokenizer",
-    "train": "TrainConfig train",
+    "train": "TrainConfig TrainResult train",
     "types": "Document Ranked Scorer",
 }
 _HOMES = {name: f"matchwork.{home}" for home, names in _NAMES.items() for name in names.split()}
