@@ -3,9 +3,13 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "matchwork"
 FILES = sorted(PACKAGE.rglob("*.py"))
+MAX_LINES = 33_260
+MAX_MODULES = 16
 
 
 def module_name(path: Path) -> str:
@@ -89,3 +93,14 @@ def test_there_is_no_import_cycle() -> None:
 def test_cycles_are_seen() -> None:
     needs = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
     assert cycles(needs) == [{"a", "b", "c"}]
+
+
+def test_the_package_is_smaller_than_it_was() -> None:
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES)
+    assert lines < MAX_LINES
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=module_name)
+def test_packages_are_small(folder: Path) -> None:
+    modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= MAX_MODULES
