@@ -47,6 +47,11 @@ class Prepared:
         """The data set of `[data]`."""
         return self.main.dataset
 
+    @property
+    def train(self) -> Split:
+        """The split to train on."""
+        return self.dataset[self.recipe.data.train]
+
     def matcher(self, seed: int) -> Matcher:
         """Build an untrained matcher; equal seeds give equal weights."""
         recipe = self.recipe
