@@ -90,7 +90,7 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem of the data and what to do about it."""
+    """A problem of the data and its remedy."""
 
     level: Level
     where: str

@@ -102,7 +102,7 @@ def _labels(run_a: Path, run_b: Path) -> tuple[str, str]:
 def _print_comparisons(
     comparisons: Mapping[str, "Comparison"], names: tuple[str, str], note: str
 ) -> None:
-    """One row per measure: both means, their difference and the p-values."""
+    """Return a row per measure: both means, their difference and the p-values."""
     rows: list[list[Cell]] = [
         [
             measure,

@@ -38,7 +38,7 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """One data set of the catalogue.
+    """Entry of a data set in the catalogue.
 
     Args:
         title: One line for `matchwork data list`.

@@ -36,7 +36,7 @@ SPLIT_OF_FILE = dict(train="train", dev="dev", valid="dev", validation="dev", te
 
 
 class PairRow(NamedTuple):
-    """One row of a pair file; `line` is its line number, label and ids may be absent."""
+    """Row of a pair file; `line` is its line number, label and ids may be absent."""
 
     line: int
     query: str

@@ -15,7 +15,7 @@ from matchwork.registry import Registry
 
 @dataclass(frozen=True)
 class Reader:
-    """One way in which the files of a folder hold a data set.
+    """Reader of one folder layout.
 
     Args:
         recognises: Whether a folder is laid out in this way.

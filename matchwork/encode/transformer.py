@@ -44,7 +44,7 @@ class TransformerConfig:
 
 @ENCODERS.register("transformer")
 class TransformerEncoder(Encoder):
-    """One vector per subword token, or per word if the tokenizer's unit is the word.
+    """Return a vector per subword token, or per word if the tokenizer's unit is the word.
 
     Models match the text, not [CLS]: vectors of special tokens are kept separately. A frozen
     transformer computes no gradients and has no dropout.

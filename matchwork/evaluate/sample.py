@@ -54,7 +54,7 @@ class Sample:
 
     @property
     def per_query(self) -> Floats | None:
-        """One value per query; None for a measure that single queries do not have (F1)."""
+        """Values per query; None for a measure that single queries do not have (F1)."""
         is_mean = self.gain.shape[1] == 1 and bool((self.weight == 1).all())
         return self.gain[:, 0] if is_mean else None
 

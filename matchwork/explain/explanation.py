@@ -37,7 +37,7 @@ class WordPair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WordWeight:
-    """One number per word of one side, shape (words,)."""
+    """Weights of the words of one side, shape (words,)."""
 
     side: Side
     values: Values

@@ -30,7 +30,8 @@ def load(
               the hub), whose tokens are matched one by one, or with one vector per text;
             - "bm25": BM25 with the word statistics of the documents that are scored together.
 
-            A path that does not exist is an error, never a name to look up on the hub.
+            A path that does not exist is an error; OWNER/NAME is looked up on the hub only if there
+            is no folder OWNER here.
         device: Where a matcher runs; None: the GPU if there is one (not for int8), else the CPU.
         precision: "32", "bf16" or "int8"; see `Matcher.to`. BM25 has neither device nor precision.
 
